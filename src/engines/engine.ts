@@ -1,0 +1,69 @@
+import type { CatalogEntry } from '../catalog/entry.js';
+import type { OptionTable } from '../catalog/option-table.js';
+import type { DeviceReading } from '../scheduler/events.js';
+import type { ExitClass, Placement } from '../scheduler/state.js';
+import type { Bytes, DeviceName } from '../scheduler/units.js';
+import type { ChildMessage } from './messages.js';
+
+export type EngineName = 'llama-server' | 'embedded' | 'sim';
+export type ChildRole = 'instance' | 'measure';
+
+/** How to start a child: never through a shell. */
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The child's whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Launch {
+  readonly entry: CatalogEntry;
+  readonly port: number;
+  /** The devices chosen for it, when the model may be laid out in several ways; else null. */
+  readonly devices: readonly DeviceName[] | null;
+  readonly role: ChildRole;
+}
+
+/** How a child ended, as the operating system and its output tell it. */
+export interface ExitEvidence {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** True when we asked it to stop. */
+  readonly asked: boolean;
+  /** Its last log lines, oldest first. */
+  readonly lastLines: readonly string[];
+}
+
+export interface ExitVerdict {
+  readonly exitClass: ExitClass;
+  /** One sentence for people. */
+  readonly reason: string;
+  readonly device: DeviceName | null;
+  readonly askedBytes: Bytes | null;
+}
+
+export interface EngineCapabilities {
+  /** Its children can report what a model needs without allocating it. */
+  readonly measure: boolean;
+  /** Its children can leave memory when idle and come back by themselves. */
+  readonly sleep: boolean;
+}
+
+/** How a model becomes a process. The scheduler cannot tell engines apart. */
+export interface Engine {
+  readonly name: EngineName;
+  /** Why this engine was chosen, for logs and the screen. */
+  readonly reason: string;
+  readonly simulated: boolean;
+  readonly options: OptionTable;
+  capabilities(): EngineCapabilities;
+  command(launch: Launch): Command;
+  /** Reads one line of a child's output (untrusted text); null means that it is a log line. */
+  parse(line: string): ChildMessage | null;
+  classify(evidence: ExitEvidence): ExitVerdict;
+  /**
+   * What a model is expected to need, before anything was measured: ways to lay it out on the given devices,
+   * preferred first, at least one. Never throws; an entry that is invalid gives a placement that needs nothing.
+   */
+  estimate(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly Placement[];
+}

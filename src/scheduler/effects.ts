@@ -1,0 +1,38 @@
+import type { TimerName } from './events.js';
+import type { DeviceName, Millis, ModelId, RequestId } from './units.js';
+
+/** What the supervisor has to do. Results come back as events of the same (model, generation). */
+export type Effect =
+  | {
+      readonly type: 'spawn';
+      readonly model: ModelId;
+      readonly generation: number;
+      /** The devices to use, when the model may be laid out in several ways; else null. */
+      readonly devices: readonly DeviceName[] | null;
+    }
+  | {
+      readonly type: 'stop';
+      readonly model: ModelId;
+      readonly generation: number;
+      /** A child that is still loading does not read its messages: it has to be signalled. */
+      readonly loading: boolean;
+      /** After this long the process group is killed; 0 kills at once. */
+      readonly timeoutMillis: Millis;
+    }
+  | { readonly type: 'grant'; readonly request: RequestId; readonly model: ModelId; readonly generation: number }
+  | {
+      readonly type: 'reject';
+      readonly request: RequestId;
+      readonly model: ModelId;
+      readonly status: number;
+      /** For programs: `model_not_loaded`, `pinned_models_in_the_way`, … */
+      readonly code: string;
+      readonly message: string;
+      readonly retryAfterSeconds: number | null;
+      /** Number of the decision record; 0 when there is none. */
+      readonly decision: number;
+    }
+  | { readonly type: 'arm-timer'; readonly at: Millis; readonly timer: TimerName }
+  /** A transition is under way (or has ended): how closely to watch the devices. */
+  | { readonly type: 'watch-devices'; readonly closely: boolean }
+  | { readonly type: 'save-pins'; readonly pins: readonly ModelId[] };

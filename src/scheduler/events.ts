@@ -1,0 +1,78 @@
+import type { DeviceKind, ExitClass, ModelSpec, Settings } from './state.js';
+import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId, RequestId } from './units.js';
+
+/** What a probe says of one device. */
+export interface DeviceReading {
+  readonly name: DeviceName;
+  readonly kind: DeviceKind;
+  readonly description: string;
+  readonly totalBytes: Bytes;
+  readonly usedBytes: Bytes;
+  /** True when `processes` names every process that holds memory here. */
+  readonly attributed: boolean;
+}
+
+/** Memory that a probe attributes to the process tree of one of our instances. */
+export interface InstanceReading {
+  readonly model: ModelId;
+  readonly generation: number;
+  readonly resident: DeviceBytes;
+}
+
+export type OperatorAction = 'load' | 'unload' | 'kill' | 'pin' | 'unpin' | 'block' | 'unblock';
+
+/** Everything that can happen. The time on an event is the only time that the scheduler knows. */
+export type Event = { readonly at: Millis } & EventBody;
+
+export type EventBody =
+  | { readonly type: 'configured'; readonly settings: Settings }
+  /** The whole catalog, at start and after each reload; `pins` are those the operator set. */
+  | { readonly type: 'catalog'; readonly models: readonly ModelSpec[]; readonly pins: readonly ModelId[] }
+  | {
+      readonly type: 'sample';
+      readonly devices: readonly DeviceReading[];
+      readonly instances: readonly InstanceReading[];
+    }
+  /** A client wants a lease; `model` is an id of the catalog (aliases are resolved before). */
+  | { readonly type: 'request'; readonly request: RequestId; readonly model: ModelId; readonly autoload: boolean }
+  /** The client has gone, or its response is complete: ends a wait and a lease alike. */
+  | { readonly type: 'request-ended'; readonly request: RequestId; readonly model: ModelId }
+  | { readonly type: 'spawned'; readonly model: ModelId; readonly generation: number; readonly pid: number }
+  | {
+      readonly type: 'progress';
+      readonly model: ModelId;
+      readonly generation: number;
+      /** 0..1 */
+      readonly value: number;
+    }
+  | {
+      readonly type: 'ready';
+      readonly model: ModelId;
+      readonly generation: number;
+      readonly contextTokens: number | null;
+      /** What it allocated, where it says so. */
+      readonly effective: DeviceBytes | null;
+    }
+  | { readonly type: 'sleeping'; readonly model: ModelId; readonly generation: number }
+  | {
+      readonly type: 'exited';
+      readonly model: ModelId;
+      readonly generation: number;
+      readonly exitClass: ExitClass;
+      readonly exitCode: number | null;
+      readonly signal: string | null;
+      readonly reason: string;
+      /** Where memory ran out, and how much was asked for, when the log says so. */
+      readonly device: DeviceName | null;
+      readonly askedBytes: Bytes | null;
+      readonly lastLines: readonly string[];
+    }
+  | { readonly type: 'operator'; readonly action: OperatorAction; readonly model: ModelId }
+  | { readonly type: 'timer'; readonly timer: TimerName }
+  | { readonly type: 'shutdown' };
+
+/** Timers carry what they are for; one that comes late finds nothing to do. */
+export type TimerName =
+  | { readonly kind: 'retry'; readonly model: ModelId }
+  | { readonly kind: 'release'; readonly model: ModelId; readonly generation: number }
+  | { readonly kind: 'max-wait'; readonly model: ModelId; readonly since: Millis };

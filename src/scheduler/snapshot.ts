@@ -1,0 +1,91 @@
+import type { Decision } from './decisions.js';
+import type { ClaimQuality, DeviceKind, ExitReport, StopReason } from './state.js';
+import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
+
+/** State words as the screen says them (in upper case). */
+export type ModelWord = 'unloaded' | 'loading' | 'ready' | 'sleeping' | 'parked' | 'stopping' | 'failed' | 'invalid';
+
+/** One model's part of a device. `releasing` counts as held: its process is gone, its memory not yet back. */
+export interface DeviceSegment {
+  readonly model: ModelId;
+  readonly part: 'held' | 'reserved' | 'releasing';
+  readonly bytes: Bytes;
+}
+
+/** The ledger of one device: held + reserved + external + free = total, always. */
+export interface DeviceView {
+  readonly name: DeviceName;
+  readonly kind: DeviceKind;
+  readonly description: string;
+  readonly totalBytes: Bytes;
+  readonly heldBytes: Bytes;
+  readonly reservedBytes: Bytes;
+  readonly externalBytes: Bytes;
+  readonly freeBytes: Bytes;
+  /** Part of `heldBytes`. */
+  readonly releasingBytes: Bytes;
+  /** By how much claims and external exceed the total; 0 when they do not. */
+  readonly overcommitBytes: Bytes;
+  readonly marginBytes: Bytes;
+  /** When the latest sample was taken; null: nobody has reported this device. */
+  readonly sampledAt: Millis | null;
+  readonly attributed: boolean;
+  /** Catalog order; bytes add up to held + reserved (before any overcommit is cut off). */
+  readonly segments: readonly DeviceSegment[];
+}
+
+export interface ModelView {
+  readonly id: ModelId;
+  readonly aliases: readonly string[];
+  readonly word: ModelWord;
+  readonly pinned: boolean;
+  readonly blocked: boolean;
+  /** Why it cannot be loaded at all, or null. */
+  readonly invalid: string | null;
+  /** Devices it runs on, or would be loaded on. */
+  readonly devices: readonly DeviceName[];
+  readonly claim: DeviceBytes;
+  readonly claimQuality: ClaimQuality;
+  /** What probes see it hold; a device that is not named is unknown. */
+  readonly resident: DeviceBytes;
+  readonly contextTokens: number | null;
+  readonly generation: number | null;
+  readonly pid: number | null;
+  /** Requests in flight. */
+  readonly requests: number;
+  /** End of its latest work; null while nothing runs. */
+  readonly lastUsedAt: Millis | null;
+  readonly loadingSince: Millis | null;
+  readonly progress: number | null;
+  /** How long its latest load took; ETA = loadingSince + loadMillis. */
+  readonly loadMillis: Millis | null;
+  readonly draining: boolean;
+  readonly lastStop: StopReason | null;
+  readonly lastExit: ExitReport | null;
+}
+
+export interface QueueView {
+  readonly position: number;
+  readonly model: ModelId;
+  readonly since: Millis;
+  readonly waiters: number;
+  readonly wantedBy: 'requests' | 'operator' | 'pin';
+  /** One sentence. */
+  readonly why: string;
+  readonly decision: number;
+}
+
+/** What is known of the whole scheduler at one moment; everything in it is plain JSON. */
+export interface SchedulerSnapshot {
+  readonly at: Millis;
+  readonly modelsMax: number;
+  /** In the order in which the devices were first reported, `Host` last. */
+  readonly devices: readonly DeviceView[];
+  /** In catalog order. */
+  readonly models: readonly ModelView[];
+  readonly queue: readonly QueueView[];
+  readonly measureQueue: readonly ModelId[];
+  /** The latest, oldest first. */
+  readonly decisions: readonly Decision[];
+  readonly shuttingDown: boolean;
+}

@@ -1,0 +1,195 @@
+import type { Decision } from './decisions.js';
+import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId, RequestId } from './units.js';
+
+/** How a device relates to the rest of the machine's memory. */
+export type DeviceKind = 'discrete' | 'unified' | 'remote' | 'host';
+
+/** How well a claim is known, best first; the screen marks estimates. */
+export type ClaimQuality = 'observed' | 'effective' | 'min' | 'estimate';
+
+/** One way to lay a model out: what it needs on each device it would then use. */
+export interface Placement {
+  readonly need: DeviceBytes;
+  readonly quality: ClaimQuality;
+}
+
+/** What the scheduler has to know of a catalog entry. Everything else about it stays in the catalog. */
+export interface ModelSpec {
+  readonly id: ModelId;
+  readonly aliases: readonly string[];
+  /** Ways to lay it out, preferred first; never empty for a valid model. */
+  readonly placements: readonly Placement[];
+  /** False when the child sizes its own context to the memory that it finds free. */
+  readonly contextPinned: boolean;
+  /** True when the child may shrink or split itself to fit; it is then loaded even where it cannot fit whole. */
+  readonly fits: boolean;
+  /** A model of lower priority is a victim before one of higher priority. */
+  readonly priority: number;
+  readonly pinned: boolean;
+  readonly stopTimeoutMillis: Millis;
+  /** Why it cannot be loaded at all (missing shard, truncated file, …), or null. */
+  readonly invalid: string | null;
+  /** Changes exactly when the child would be started differently. */
+  readonly fingerprint: string;
+}
+
+/** What tells a policy and a limit apart from a branch: plain values, set at start. */
+export interface Settings {
+  /** Running instances at most, stopping ones included; 0 means no limit. */
+  readonly modelsMax: number;
+  /** Bytes kept free on a device that has no margin of its own. */
+  readonly marginBytes: Bytes;
+  readonly hostMarginBytes: Bytes;
+  readonly policy: 'lru';
+  /** A waiting head may make a busy victim take no new requests after this long. */
+  readonly maxWaitMillis: Millis;
+  /** Waiters at most over all models. */
+  readonly queueMax: number;
+  /** How long an exited instance's memory may take to come back before it is written off. */
+  readonly releaseLimitMillis: Millis;
+  /** False: a request never loads a model unless it says so. */
+  readonly autoload: boolean;
+}
+
+/** The last thing a probe said of a device. */
+export interface DeviceSample {
+  readonly takenAt: Millis;
+  readonly usedBytes: Bytes;
+  /** True when the probe can say which process holds what; unknown is not zero. */
+  readonly attributed: boolean;
+}
+
+export interface Device {
+  readonly name: DeviceName;
+  readonly kind: DeviceKind;
+  readonly description: string;
+  readonly totalBytes: Bytes;
+  readonly marginBytes: Bytes;
+  /** Used by anything that is not ours. */
+  readonly externalBytes: Bytes;
+  readonly sample: DeviceSample | null;
+}
+
+export type InstancePhase = 'loading' | 'ready' | 'sleeping' | 'parked' | 'stopping';
+
+/** Why an instance is, or was, stopped. */
+export type StopReason =
+  | { readonly kind: 'operator'; readonly action: 'unload' | 'kill' }
+  | { readonly kind: 'evicted'; readonly by: ModelId; readonly decision: number }
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'catalog'; readonly change: 'removed' | 'changed' }
+  | { readonly kind: 'shutdown' };
+
+/** One child process serving one model. Its generation is never used again. */
+export interface Instance {
+  readonly generation: number;
+  readonly phase: InstancePhase;
+  readonly pid: number | null;
+  readonly spawnedAt: Millis;
+  readonly readyAt: Millis | null;
+  /** End of the latest work, or readiness when there was none. Observing a model never moves it. */
+  readonly lastUsedAt: Millis;
+  /** 0..1 while loading, where the child says so. */
+  readonly progress: number | null;
+  readonly contextTokens: number | null;
+  readonly claim: DeviceBytes;
+  readonly claimQuality: ClaimQuality;
+  /** What a probe attributes to the process tree; a device that is not named is unknown, not zero. */
+  readonly resident: DeviceBytes;
+  readonly leases: readonly RequestId[];
+  /** Takes no new lease: it leaves once its current ones have ended. */
+  readonly draining: StopReason | null;
+  readonly stopReason: StopReason | null;
+  readonly fingerprint: string;
+}
+
+/** What a child's exit was, told from its exit code, signal and last output. */
+export type ExitClass =
+  'stopped' | 'out-of-memory' | 'bad-arguments' | 'unreadable-model' | 'port-in-use' | 'killed' | 'crashed';
+
+/** How the latest instance of a model ended. */
+export interface ExitReport {
+  readonly at: Millis;
+  readonly generation: number;
+  readonly duringLoad: boolean;
+  readonly exitClass: ExitClass;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** One sentence for people, e.g. `out of memory on CUDA0: asked for 5.1 GiB`. */
+  readonly reason: string;
+  readonly device: DeviceName | null;
+  /** The last lines of its log. */
+  readonly lastLines: readonly string[];
+}
+
+export interface Model {
+  readonly spec: ModelSpec;
+  /** Null when nothing runs for it. At most one: stopping ones included. */
+  readonly instance: Instance | null;
+  /** Pinned by the catalog or the operator. */
+  readonly pinned: boolean;
+  readonly blocked: boolean;
+  /** Why it does not run; null when it never has. */
+  readonly lastStop: StopReason | null;
+  readonly lastExit: ExitReport | null;
+  /** Failures in a row; reset by success or by the operator. */
+  readonly failures: number;
+  /** Not loaded again before this time. */
+  readonly retryAt: Millis;
+  /** Highest bytes seen in an earlier run with the same fingerprint. */
+  readonly observed: DeviceBytes | null;
+  /** How long its latest load took; the source of ETA and Retry-After. */
+  readonly loadMillis: Millis | null;
+  /** True once the catalog no longer has it; it goes when its instance has gone. */
+  readonly removed: boolean;
+}
+
+export interface Waiter {
+  readonly request: RequestId;
+  readonly since: Millis;
+}
+
+/** All who wait for one model; they share its one load. */
+export interface QueueEntry {
+  readonly model: ModelId;
+  readonly since: Millis;
+  readonly waiters: readonly Waiter[];
+  /** The operator or a pin wants it loaded, with or without waiters. */
+  readonly wanted: 'operator' | 'pin' | null;
+  /** How often an entry behind this one went first. */
+  readonly bypassed: number;
+  /** Number of the decision that says why it still waits; 0 before the first. */
+  readonly decision: number;
+  /** Why it waits, in a form that tells "same reason as before". */
+  readonly waitKey: string;
+  /** Set when victims are already leaving for it: what is set aside, where. */
+  readonly setAside: DeviceBytes | null;
+}
+
+/** Memory of an instance that has exited, not yet seen to be back. */
+export interface Release {
+  readonly model: ModelId;
+  readonly generation: number;
+  readonly pid: number | null;
+  readonly exitedAt: Millis;
+  readonly held: DeviceBytes;
+  readonly resident: DeviceBytes;
+  /** What each device had in use in the latest sample before the exit; for probes without attribution. */
+  readonly usedBefore: DeviceBytes;
+}
+
+/** Plain JSON data: no Map, class, function or Date. */
+export interface State {
+  readonly now: Millis;
+  readonly settings: Settings;
+  readonly devices: Readonly<Record<DeviceName, Device>>;
+  readonly models: Readonly<Record<ModelId, Model>>;
+  readonly queue: readonly QueueEntry[];
+  readonly releases: readonly Release[];
+  readonly measureQueue: readonly ModelId[];
+  readonly nextGeneration: number;
+  readonly nextDecision: number;
+  /** The latest decisions, oldest first, bounded. */
+  readonly decisions: readonly Decision[];
+  readonly shuttingDown: boolean;
+}
