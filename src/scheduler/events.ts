@@ -8,7 +8,7 @@ export interface DeviceReading {
   readonly description: string;
   readonly totalBytes: Bytes;
   readonly usedBytes: Bytes;
-  /** True when `processes` names every process that holds memory here. */
+  /** True when the probe knows what each of our processes holds here. */
   readonly attributed: boolean;
 }
 
@@ -30,6 +30,8 @@ export type EventBody =
   | { readonly type: 'catalog'; readonly models: readonly ModelSpec[]; readonly pins: readonly ModelId[] }
   | {
       readonly type: 'sample';
+      /** When the probes were asked; what happened later may not show in the figures. */
+      readonly takenAt: Millis;
       readonly devices: readonly DeviceReading[];
       readonly instances: readonly InstanceReading[];
     }
@@ -75,4 +77,5 @@ export type EventBody =
 export type TimerName =
   | { readonly kind: 'retry'; readonly model: ModelId }
   | { readonly kind: 'release'; readonly model: ModelId; readonly generation: number }
+  | { readonly kind: 'drain'; readonly model: ModelId; readonly generation: number }
   | { readonly kind: 'max-wait'; readonly model: ModelId; readonly since: Millis };

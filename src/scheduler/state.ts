@@ -39,7 +39,8 @@ export interface Settings {
   readonly modelsMax: number;
   /** Bytes kept free on a device that has no margin of its own. */
   readonly marginBytes: Bytes;
-  readonly hostMarginBytes: Bytes;
+  /** For system memory; null: the same margin on a machine with no other device, else 0. */
+  readonly hostMarginBytes: Bytes | null;
   readonly policy: 'lru';
   /** A waiting head may make a busy victim take no new requests after this long. */
   readonly maxWaitMillis: Millis;
@@ -126,7 +127,7 @@ export interface Model {
   readonly spec: ModelSpec;
   /** Null when nothing runs for it. At most one: stopping ones included. */
   readonly instance: Instance | null;
-  /** Pinned by the catalog or the operator. */
+  /** Pinned by the catalog or the operator: never a victim, loaded at start and after a crash. */
   readonly pinned: boolean;
   readonly blocked: boolean;
   /** Why it does not run; null when it never has. */
@@ -136,8 +137,10 @@ export interface Model {
   readonly failures: number;
   /** Not loaded again before this time. */
   readonly retryAt: Millis;
-  /** Highest bytes seen in an earlier run with the same fingerprint. */
+  /** Highest bytes seen at work in a run with the same fingerprint. */
   readonly observed: DeviceBytes | null;
+  /** At least this much is claimed next time, since a load with less ran out of memory. */
+  readonly raised: DeviceBytes | null;
   /** How long its latest load took; the source of ETA and Retry-After. */
   readonly loadMillis: Millis | null;
   /** True once the catalog no longer has it; it goes when its instance has gone. */
@@ -162,6 +165,8 @@ export interface QueueEntry {
   readonly decision: number;
   /** Why it waits, in a form that tells "same reason as before". */
   readonly waitKey: string;
+  /** Why it waits, in one sentence. */
+  readonly why: string;
   /** Set when victims are already leaving for it: what is set aside, where. */
   readonly setAside: DeviceBytes | null;
 }
@@ -174,7 +179,7 @@ export interface Release {
   readonly exitedAt: Millis;
   readonly held: DeviceBytes;
   readonly resident: DeviceBytes;
-  /** What each device had in use in the latest sample before the exit; for probes without attribution. */
+  /** What each device had in use just before the exit; for probes without attribution. */
   readonly usedBefore: DeviceBytes;
 }
 
@@ -184,6 +189,8 @@ export interface State {
   readonly settings: Settings;
   readonly devices: Readonly<Record<DeviceName, Device>>;
   readonly models: Readonly<Record<ModelId, Model>>;
+  /** Catalog order; object keys would put ids that look like numbers first. */
+  readonly modelOrder: readonly ModelId[];
   readonly queue: readonly QueueEntry[];
   readonly releases: readonly Release[];
   readonly measureQueue: readonly ModelId[];
@@ -191,5 +198,7 @@ export interface State {
   readonly nextDecision: number;
   /** The latest decisions, oldest first, bounded. */
   readonly decisions: readonly Decision[];
+  /** Whether the devices are being watched closely, because something is under way. */
+  readonly watchingClosely: boolean;
   readonly shuttingDown: boolean;
 }

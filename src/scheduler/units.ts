@@ -18,3 +18,6 @@ export type DeviceBytes = Readonly<Record<DeviceName, Bytes>>;
 
 export const MIB: Bytes = 1024 * 1024;
 export const GIB: Bytes = 1024 * MIB;
+
+/** The device of system memory; every machine has it. */
+export const HOST: DeviceName = 'Host';

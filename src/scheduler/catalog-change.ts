@@ -1,0 +1,83 @@
+import type { EventBody } from './events.js';
+import { drainInstance, stopInstance } from './lifecycle.js';
+import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
+import { unknownModel } from './leases.js';
+import type { Model, ModelSpec } from './state.js';
+import { modelOf, patchModel, type Turn } from './turn.js';
+import type { ModelId } from './units.js';
+
+/**
+ * Takes in the catalog, at start and after each reload. What would be started the same way keeps running; what changed
+ * or went drains and stops; what is pinned is wanted.
+ */
+export function onCatalog(turn: Turn, event: Extract<EventBody, { type: 'catalog' }>): void {
+  const specs = uniqueById(event.models);
+  const pins = new Set(event.pins);
+  const before = turn.state.modelOrder;
+  const listed = new Set(specs.map((spec) => spec.id));
+
+  for (const spec of specs) {
+    const known = modelOf(turn.state, spec.id);
+    const pinned = spec.pinned || pins.has(spec.id);
+    if (known === null) turn.state.models[spec.id] = newModel(spec, pinned);
+    else update(turn, known, spec, pinned);
+  }
+  for (const id of before) if (!listed.has(id)) remove(turn, id);
+
+  const going = before.filter((id) => !listed.has(id) && modelOf(turn.state, id) !== null);
+  turn.state.modelOrder = [...specs.map((spec) => spec.id), ...going];
+  for (const spec of specs) if (modelOf(turn.state, spec.id)?.pinned) wantPinned(turn, spec.id);
+}
+
+/** The first of two entries with one id keeps it. `__proto__` cannot be a key of plain data. */
+function uniqueById(specs: readonly ModelSpec[]): readonly ModelSpec[] {
+  const seen = new Set<ModelId>(['__proto__']);
+  return specs.filter((spec) => spec.placements.length > 0 && !seen.has(spec.id) && seen.add(spec.id));
+}
+
+function newModel(spec: ModelSpec, pinned: boolean): Model {
+  return {
+    spec,
+    instance: null,
+    pinned,
+    blocked: false,
+    lastStop: null,
+    lastExit: null,
+    failures: 0,
+    retryAt: 0,
+    observed: null,
+    raised: null,
+    loadMillis: null,
+    removed: false,
+  };
+}
+
+function update(turn: Turn, known: Model, spec: ModelSpec, pinned: boolean): void {
+  const changed = known.spec.fingerprint !== spec.fingerprint;
+  patchModel(turn, spec.id, { spec, pinned, removed: false });
+  if (!changed) return;
+  // What was learnt of it belongs to the old arguments.
+  patchModel(turn, spec.id, { observed: null, raised: null, failures: 0, retryAt: 0, loadMillis: null });
+  if (known.instance !== null && known.instance.fingerprint !== spec.fingerprint) {
+    leave(turn, known, { kind: 'catalog', change: 'changed' });
+  }
+}
+
+function remove(turn: Turn, id: ModelId): void {
+  const model = modelOf(turn.state, id);
+  if (model === null) return;
+  rejectWaiters(turn, id, unknownModel(id));
+  dropEntry(turn, id);
+  if (model.instance === null) {
+    delete turn.state.models[id];
+    return;
+  }
+  patchModel(turn, id, { removed: true, pinned: false });
+  leave(turn, model, { kind: 'catalog', change: 'removed' });
+}
+
+function leave(turn: Turn, model: Model, reason: { kind: 'catalog'; change: 'removed' | 'changed' }): void {
+  const { id, stopTimeoutMillis } = model.spec;
+  if (model.instance?.phase === 'loading') stopInstance(turn, id, reason);
+  else drainInstance(turn, id, reason, stopTimeoutMillis);
+}

@@ -1,0 +1,130 @@
+import { bytesOn } from './amounts.js';
+import type { Layout, Verdict } from './admission.js';
+import type { DeviceFigures, PassedOver, Victim } from './decisions.js';
+import type { Shortage } from './eviction.js';
+import type { StopReason } from './state.js';
+import { GIB, MIB, type Bytes, type DeviceBytes, type Millis } from './units.js';
+
+/** Bytes for people: GiB with one decimal, MiB below one GiB. */
+export function sayBytes(bytes: Bytes): string {
+  return bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.ceil(bytes / MIB)} MiB`;
+}
+
+/** A length of time for people: `850ms`, `12s`, `5m12s`, `3h12m`. */
+export function sayDuration(millis: Millis): string {
+  if (millis < 1000) return `${Math.round(millis)}ms`;
+  const seconds = Math.floor(millis / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${String(seconds % 60).padStart(2, '0')}s`;
+  return `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, '0')}m`;
+}
+
+/** `6.2 GiB on CUDA0 and 512 MiB on Host`; the largest amounts first. */
+export function sayAmounts(amounts: DeviceBytes): string {
+  const parts = Object.entries(amounts)
+    .filter(([, bytes]) => bytes > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([device, bytes]) => `${sayBytes(bytes)} on ${device}`);
+  return parts.length === 0 ? 'no memory' : sayList(parts);
+}
+
+export function sayList(parts: readonly string[]): string {
+  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}`;
+}
+
+/** What is missing: `short 8.1 GiB on CUDA0`, `all 2 places taken (--models-max 2)`, or both. */
+export function sayShortage(shortage: Shortage, modelsMax: number): string {
+  const parts: string[] = [];
+  if (Object.keys(shortage.bytes).length > 0) parts.push(`short ${sayAmounts(shortage.bytes)}`);
+  if (shortage.instances > 0) {
+    parts.push(
+      `${modelsMax === 1 ? 'the only place is' : `all ${modelsMax} places are`} taken (--models-max ${modelsMax})`,
+    );
+  }
+  return sayList(parts);
+}
+
+/** Why the others cannot leave: `qwen3 is busy (2), phi-4 is not on CUDA0`. */
+export function sayPassedOver(passedOver: readonly PassedOver[], devices: readonly string[]): string {
+  return passedOver
+    .map(({ model, reason, requests }) => {
+      if (reason === 'busy') return `${model} is busy (${requests})`;
+      if (reason === 'not on this device') return `${model} is not on ${sayList(devices)}`;
+      if (reason === 'wanted') return `${model} is wanted by an earlier request`;
+      return `${model} is ${reason}`;
+    })
+    .join(', ');
+}
+
+export function sayAdmission(
+  model: string,
+  layout: Layout,
+  figures: readonly DeviceFigures[],
+  behindHead: boolean,
+): string {
+  const need = `${layout.claimQuality === 'estimate' ? 'about ' : ''}${sayAmounts(layout.claim)}`;
+  const unlimited = figures.every((figure) => figure.marginBytes === 0);
+  const available = figures
+    .filter((figure) => figure.needBytes > 0)
+    .map((figure) => sayBytes(Math.max(0, figure.availableBytes)));
+  const room = available.length > 0 && !unlimited ? `; ${sayList(available)} available` : '';
+  if (layout.squeezed)
+    return `${model}: does not fit whole even alone; loading with ${need} and leaving the rest to its own fitting`;
+  return `${model}: ${behindHead ? 'goes first, nobody has to leave for it; ' : ''}needs ${need}${room}`;
+}
+
+export function sayEviction(victim: Victim, forModel: string, shortage: Shortage, modelsMax: number): string {
+  const shortDevices = Object.keys(shortage.bytes);
+  const gives = Object.fromEntries(shortDevices.map((device) => [device, bytesOn(victim.givesBytes, device)]));
+  const where = shortDevices.length > 0 ? ` on ${sayList(shortDevices)}` : '';
+  const what = shortDevices.length > 0 ? `gives ${sayAmounts(gives)}, ` : '';
+  return (
+    `${victim.model} for ${forModel}: least recently used${where} (idle ${sayDuration(victim.idleMillis)}), ` +
+    `${what}${sayShortage(shortage, modelsMax)}`
+  );
+}
+
+/** Why a model does not run yet, or cannot; null for verdicts that bring it up at once. */
+export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): string | null {
+  const { shortage, field } = verdict;
+  const missing = sayShortage(shortage, modelsMax);
+  const others = sayPassedOver(field.passedOver, Object.keys(shortage.bytes));
+  switch (verdict.kind) {
+    case 'admit':
+    case 'evict':
+      return null;
+    case 'wait-leaving':
+      return `${model}: ${missing}; enough is already on its way out`;
+    case 'wait-sizing':
+      return `${model}: ${verdict.other} is loading on ${verdict.device} and sizes itself to what is free; one such load at a time`;
+    case 'wait-busy':
+      return `${model}: ${missing}; ${others}`;
+    case 'wait-turn':
+      return `${model}: ${missing}; its turn comes after those queued before it`;
+    case 'refuse-pinned': {
+      const names = sayList(verdict.pinned.map((pinned) => pinned.model));
+      return `${model}: ${missing}, and pinned ${names} ${verdict.pinned.length > 1 ? 'are' : 'is'} in the way`;
+    }
+    case 'refuse-too-large':
+      return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is even with nothing else loaded (${missing})`;
+  }
+}
+
+/** Why an instance was stopped. */
+export function sayStopReason(reason: StopReason | null): string {
+  switch (reason?.kind) {
+    case undefined:
+      return 'no reason recorded';
+    case 'operator':
+      return reason.action === 'kill' ? 'killed by the operator' : 'unloaded by the operator';
+    case 'evicted':
+      return `evicted for ${reason.by}`;
+    case 'idle':
+      return 'idle';
+    case 'catalog':
+      return reason.change === 'removed' ? 'no longer in the catalog' : 'its options or files changed';
+    case 'shutdown':
+      return 'shutting down';
+  }
+}

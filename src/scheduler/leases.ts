@@ -1,0 +1,97 @@
+import type { EventBody } from './events.js';
+import { stopInstance } from './lifecycle.js';
+import { dropEntry, joinQueue, leaveQueue, rejectRequest, waitersInQueue, type Rejection } from './queue.js';
+import type { Model } from './state.js';
+import { entryOf, modelOf, patchInstance, type Turn } from './turn.js';
+import type { ModelId, RequestId } from './units.js';
+
+/** True when the model's instance takes leases right now. */
+export function takesLeases(model: Model): boolean {
+  const { instance } = model;
+  return (
+    instance !== null && (instance.phase === 'ready' || instance.phase === 'sleeping') && instance.draining === null
+  );
+}
+
+/** A client asks for a model: it gets a lease at once, a place in the queue, or a reason. */
+export function onRequest(turn: Turn, event: Extract<EventBody, { type: 'request' }>): void {
+  const model = modelOf(turn.state, event.model);
+  if (model === null || model.removed) {
+    rejectRequest(turn, event.request, event.model, unknownModel(event.model));
+    return;
+  }
+  const rejection = reasonNotToQueue(turn, model, event.autoload);
+  if (rejection !== null) rejectRequest(turn, event.request, event.model, rejection);
+  else if (takesLeases(model)) grant(turn, event.model, [event.request]);
+  else joinQueue(turn, event.model, event.request);
+}
+
+/** The client has gone or its response is complete; whichever it was, it is over, once. */
+export function onRequestEnded(turn: Turn, event: Extract<EventBody, { type: 'request-ended' }>): void {
+  leaveQueue(turn, event.model, event.request);
+  const instance = modelOf(turn.state, event.model)?.instance;
+  if (!instance?.leases.includes(event.request)) return;
+  const leases = instance.leases.filter((request) => request !== event.request);
+  patchInstance(turn, event.model, { leases, lastUsedAt: turn.state.now });
+  if (leases.length === 0 && instance.draining !== null) stopInstance(turn, event.model, instance.draining);
+}
+
+/** Gives a lease to everybody who waits for a model that is seen to be ready, and closes its entry. */
+export function grantWaiters(turn: Turn, id: ModelId): void {
+  const entry = entryOf(turn.state, id);
+  if (entry === null) return;
+  grant(
+    turn,
+    id,
+    entry.waiters.map((waiter) => waiter.request),
+  );
+  dropEntry(turn, id);
+}
+
+function grant(turn: Turn, id: ModelId, requests: readonly RequestId[]): void {
+  const instance = modelOf(turn.state, id)?.instance;
+  if (!instance || requests.length === 0) return;
+  patchInstance(turn, id, { leases: [...instance.leases, ...requests], lastUsedAt: turn.state.now });
+  for (const request of requests) {
+    turn.effects.push({ type: 'grant', request, model: id, generation: instance.generation });
+  }
+}
+
+export function unknownModel(id: ModelId): Rejection {
+  const message = `model '${id}' is not in the catalog`;
+  return { status: 404, code: 'model_not_found', message, retryAfterSeconds: null, decision: 0 };
+}
+
+/** What keeps a request from even waiting. */
+function reasonNotToQueue(turn: Turn, model: Model, autoload: boolean): Rejection | null {
+  const { id } = model.spec;
+  const { state } = turn;
+  const refuse = (code: string, message: string, retryAfterSeconds: number | null): Rejection => {
+    return { status: 503, code, message, retryAfterSeconds, decision: 0 };
+  };
+  if (state.shuttingDown) return refuse('shutting_down', 'the supervisor is shutting down', null);
+  if (model.spec.invalid !== null)
+    return refuse('model_invalid', `model '${id}' cannot be loaded: ${model.spec.invalid}`, null);
+  if (model.blocked) return refuse('model_blocked', `model '${id}' is blocked by the operator; unblock it first`, null);
+  if (takesLeases(model)) return null;
+  if (!autoload && model.instance?.phase !== 'loading') {
+    return refuse(
+      'model_not_loaded',
+      `model '${id}' is not loaded, and this request must not load it (autoload is off)`,
+      null,
+    );
+  }
+  if (model.instance === null && state.now < model.retryAt) {
+    const seconds = Math.ceil((model.retryAt - state.now) / 1000);
+    const reason = model.lastExit?.reason ?? 'its last load failed';
+    return refuse(
+      'model_failed',
+      `model '${id}' failed and is tried again in ${seconds} s at the earliest: ${reason}`,
+      seconds,
+    );
+  }
+  if (waitersInQueue(state.queue) >= state.settings.queueMax) {
+    return refuse('queue_full', `${state.settings.queueMax} requests are waiting already (--queue-max)`, 5);
+  }
+  return null;
+}

@@ -1,0 +1,214 @@
+import { believable, bytesOn, largerOf } from './amounts.js';
+import type { Layout } from './admission.js';
+import type { EventBody } from './events.js';
+import { sayAmounts, sayDuration, sayStopReason } from './explain.js';
+import type { ExitReport, Instance, Model, Release, StopReason } from './state.js';
+import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
+import { entryOf, instanceOf, modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
+import type { DeviceBytes, Millis, ModelId } from './units.js';
+
+/** Loads of one model that run out of memory, or lose their port, in a row before its waiters are told. */
+const LOAD_TRIES = { 'out-of-memory': 2, 'port-in-use': 3 } as const;
+
+const FIRST_BACKOFF_MILLIS = 1000;
+const LONGEST_BACKOFF_MILLIS = 60_000;
+
+/** Reserves what the layout needs and asks for a child of a new generation. */
+export function startInstance(turn: Turn, model: Model, layout: Layout): void {
+  const generation = turn.state.nextGeneration;
+  turn.state.nextGeneration += 1;
+  const { now } = turn.state;
+  const instance: Instance = {
+    generation,
+    phase: 'loading',
+    pid: null,
+    spawnedAt: now,
+    readyAt: null,
+    lastUsedAt: now,
+    progress: null,
+    contextTokens: null,
+    claim: layout.claim,
+    claimQuality: layout.claimQuality,
+    resident: {},
+    leases: [],
+    draining: null,
+    stopReason: null,
+    fingerprint: model.spec.fingerprint,
+  };
+  patchModel(turn, model.spec.id, { instance, lastStop: null });
+  turn.effects.push({ type: 'spawn', model: model.spec.id, generation, devices: layout.devices });
+}
+
+/** From this moment the instance takes no lease; it counts until its exit is seen and its memory is back. */
+export function stopInstance(turn: Turn, id: ModelId, reason: StopReason, timeoutMillis?: Millis): void {
+  const model = modelOf(turn.state, id);
+  if (!model?.instance || model.instance.phase === 'stopping') return;
+  const { generation, phase } = model.instance;
+  patchInstance(turn, id, { phase: 'stopping', stopReason: reason, draining: null });
+  turn.effects.push({
+    type: 'stop',
+    model: id,
+    generation,
+    loading: phase === 'loading',
+    timeoutMillis: timeoutMillis ?? model.spec.stopTimeoutMillis,
+  });
+}
+
+/** Lets requests in flight end first; after `limitMillis` (null: no limit) it stops all the same. */
+export function drainInstance(turn: Turn, id: ModelId, reason: StopReason, limitMillis: Millis | null): void {
+  const instance = modelOf(turn.state, id)?.instance;
+  if (!instance || instance.phase === 'stopping') return;
+  if (instance.leases.length === 0) {
+    stopInstance(turn, id, reason);
+    return;
+  }
+  patchInstance(turn, id, { draining: reason });
+  if (limitMillis !== null) {
+    const timer = { kind: 'drain', model: id, generation: instance.generation } as const;
+    turn.effects.push({ type: 'arm-timer', at: turn.state.now + limitMillis, timer });
+  }
+}
+
+/** A child is up, or back from sleep. Says nothing about an instance that is already stopping. */
+export function onReady(turn: Turn, event: Extract<EventBody, { type: 'ready' }>): void {
+  const instance = instanceOf(turn.state, event.model, event.generation);
+  if (instance === null) return;
+  if (instance.phase === 'sleeping') {
+    patchInstance(turn, event.model, { phase: 'ready' });
+    return;
+  }
+  if (instance.phase !== 'loading') return;
+
+  const { now } = turn.state;
+  const contextTokens = event.contextTokens ?? instance.contextTokens;
+  const ready = { phase: 'ready', readyAt: now, lastUsedAt: now, progress: null, contextTokens } as const;
+  patchInstance(turn, event.model, { ...ready, ...claimWhenReady(instance, event.effective) });
+  const loadMillis = now - instance.spawnedAt;
+  patchModel(turn, event.model, { failures: 0, retryAt: 0, loadMillis, lastExit: null });
+  const { claim = instance.claim } = modelOf(turn.state, event.model)?.instance ?? {};
+  note(
+    turn,
+    'ready',
+    event.model,
+    `${event.model}: ready after ${sayDuration(loadMillis)}, holds ${sayAmounts(claim)}`,
+  );
+}
+
+/** What the child says it allocated replaces what was only expected, but never what was seen. */
+function claimWhenReady(instance: Instance, effective: DeviceBytes | null): Partial<Instance> {
+  const reported = effective === null ? {} : believable(effective);
+  if (Object.keys(reported).length === 0 || instance.claimQuality === 'observed') return {};
+  return { claim: largerOf(reported, instance.resident), claimQuality: 'effective' };
+}
+
+export function onSleeping(turn: Turn, event: Extract<EventBody, { type: 'sleeping' }>): void {
+  const instance = instanceOf(turn.state, event.model, event.generation);
+  if (instance?.phase === 'ready') patchInstance(turn, event.model, { phase: 'sleeping' });
+}
+
+/** A child's exit, in whichever phase; a second report of the same exit finds nothing. */
+export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' }>): void {
+  const instance = instanceOf(turn.state, event.model, event.generation);
+  const model = modelOf(turn.state, event.model);
+  if (instance === null || model === null) return;
+
+  holdUntilReleased(turn, event.model, instance);
+  const report: ExitReport = {
+    at: turn.state.now,
+    generation: event.generation,
+    duringLoad: instance.readyAt === null,
+    exitClass: event.exitClass,
+    exitCode: event.exitCode,
+    signal: event.signal,
+    reason: event.reason,
+    device: event.device,
+    lastLines: event.lastLines,
+  };
+  patchModel(turn, event.model, { instance: null, lastExit: report, lastStop: instance.stopReason });
+  if (instance.phase === 'stopping') afterStop(turn, event.model, instance);
+  else afterFailure(turn, model, instance, report, event.askedBytes);
+}
+
+function afterStop(turn: Turn, id: ModelId, instance: Instance): void {
+  const model = modelOf(turn.state, id);
+  if (model?.removed) {
+    delete turn.state.models[id];
+    turn.state.modelOrder = turn.state.modelOrder.filter((other) => other !== id);
+    return;
+  }
+  note(turn, 'exit', id, `${id}: stopped (${sayStopReason(instance.stopReason)})`);
+  if (model?.pinned) wantPinned(turn, id);
+}
+
+function afterFailure(
+  turn: Turn,
+  model: Model,
+  instance: Instance,
+  report: ExitReport,
+  askedBytes: number | null,
+): void {
+  const { id } = model.spec;
+  const failures = model.failures + 1;
+  const backoff = Math.min(LONGEST_BACKOFF_MILLIS, FIRST_BACKOFF_MILLIS * 2 ** (failures - 1));
+  const outOfMemory = report.exitClass === 'out-of-memory';
+  const again = report.duringLoad && mayTryAgain(report, failures) && entryOf(turn.state, id) !== null;
+  patchModel(turn, id, {
+    failures,
+    retryAt: again ? turn.state.now : turn.state.now + backoff,
+    raised: outOfMemory ? raisedClaim(model, instance, report, askedBytes) : model.raised,
+  });
+
+  const when = report.duringLoad ? 'while loading' : 'while serving';
+  const next = again ? '; trying once more' : '';
+  const number = note(
+    turn,
+    outOfMemory ? 'out-of-memory' : 'exit',
+    id,
+    `${id}: ended ${when}: ${report.reason}${next}`,
+  );
+  if (report.duringLoad && !again) {
+    rejectWaiters(turn, id, {
+      status: 503,
+      code: outOfMemory ? 'out_of_memory' : 'model_failed_to_load',
+      message: `model '${id}' failed to load: ${report.reason}`,
+      retryAfterSeconds: Math.ceil(backoff / 1000),
+      decision: number,
+    });
+    dropEntry(turn, id);
+  }
+  if (model.pinned && !model.removed) wantPinned(turn, id);
+  if (!again)
+    turn.effects.push({ type: 'arm-timer', at: turn.state.now + backoff, timer: { kind: 'retry', model: id } });
+}
+
+function mayTryAgain(report: ExitReport, failures: number): boolean {
+  const { exitClass } = report;
+  return (exitClass === 'out-of-memory' || exitClass === 'port-in-use') && failures < LOAD_TRIES[exitClass];
+}
+
+/** At least what it had when it failed plus what it then asked for, where the log says so. */
+function raisedClaim(
+  model: Model,
+  instance: Instance,
+  report: ExitReport,
+  askedBytes: number | null,
+): DeviceBytes | null {
+  if (report.device === null || askedBytes === null) return model.raised;
+  const wanted = bytesOn(instance.resident, report.device) + askedBytes;
+  return largerOf(model.raised ?? {}, { [report.device]: Math.max(wanted, bytesOn(instance.claim, report.device)) });
+}
+
+/** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */
+function holdUntilReleased(turn: Turn, id: ModelId, instance: Instance): void {
+  const held = Object.fromEntries(
+    Object.entries(instance.claim).filter(([device, bytes]) => bytes > 0 && turn.state.devices[device]?.sample),
+  );
+  if (Object.keys(held).length === 0) return;
+  const { now, settings, devices } = turn.state;
+  const usedBefore = Object.fromEntries(Object.keys(held).map((name) => [name, devices[name]?.sample?.usedBytes ?? 0]));
+  const { generation, pid, resident } = instance;
+  const release: Release = { model: id, generation, pid, exitedAt: now, held, resident, usedBefore };
+  turn.state.releases = [...turn.state.releases, release];
+  const timer = { kind: 'release', model: id, generation } as const;
+  turn.effects.push({ type: 'arm-timer', at: now + settings.releaseLimitMillis, timer });
+}

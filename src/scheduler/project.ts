@@ -1,0 +1,112 @@
+import { bytesOn } from './amounts.js';
+import { claimFor, ledgerOf, partsOf, type Ledger } from './ledger.js';
+import type { DeviceSegment, DeviceView, ModelView, ModelWord, QueueView, SchedulerSnapshot } from './snapshot.js';
+import type { Device, Instance, Model, QueueEntry, State } from './state.js';
+import type { ModelId } from './units.js';
+
+/** What screens, the API and metrics see. Looking at it is not using it. */
+export function project(state: State): SchedulerSnapshot {
+  const ledger = ledgerOf(state);
+  return {
+    at: state.now,
+    modelsMax: state.settings.modelsMax,
+    devices: devicesInOrder(state).map((device) => deviceView(state, ledger, device)),
+    models: state.modelOrder.flatMap((id) => {
+      const model = state.models[id];
+      return model === undefined ? [] : [modelView(model)];
+    }),
+    queue: state.queue.map(queueView),
+    measureQueue: state.measureQueue,
+    decisions: state.decisions,
+    shuttingDown: state.shuttingDown,
+  };
+}
+
+function devicesInOrder(state: State): readonly Device[] {
+  const devices = Object.values(state.devices);
+  return [...devices.filter((d) => d.kind !== 'host'), ...devices.filter((d) => d.kind === 'host')];
+}
+
+function deviceView(state: State, ledger: Ledger, device: Device): DeviceView {
+  const account = ledger[device.name];
+  const parts = account
+    ? partsOf(account)
+    : { heldBytes: 0, reservedBytes: 0, externalBytes: 0, freeBytes: device.totalBytes, overcommitBytes: 0 };
+  return {
+    name: device.name,
+    kind: device.kind,
+    description: device.description,
+    totalBytes: device.totalBytes,
+    ...parts,
+    releasingBytes: Math.min(account?.releasingBytes ?? 0, parts.heldBytes),
+    marginBytes: device.marginBytes,
+    sampledAt: device.sample?.takenAt ?? null,
+    attributed: device.sample?.attributed ?? false,
+    segments: segmentsOf(state, device.name),
+  };
+}
+
+function segmentsOf(state: State, device: string): readonly DeviceSegment[] {
+  const segments: DeviceSegment[] = [];
+  const add = (model: ModelId, part: DeviceSegment['part'], bytes: number): void => {
+    if (bytes > 0) segments.push({ model, part, bytes });
+  };
+  for (const id of state.modelOrder) {
+    const instance = state.models[id]?.instance;
+    if (!instance) continue;
+    const claim = bytesOn(instance.claim, device);
+    const visible = instance.phase === 'loading' ? Math.min(claim, bytesOn(instance.resident, device)) : claim;
+    add(id, 'held', visible);
+    add(id, 'reserved', claim - visible);
+  }
+  for (const release of state.releases) add(release.model, 'releasing', bytesOn(release.held, device));
+  return segments;
+}
+
+function modelView(model: Model): ModelView {
+  const { spec, instance } = model;
+  const first = spec.placements[0];
+  const expected = first === undefined ? { claim: {}, claimQuality: 'estimate' as const } : claimFor(model, first);
+  const { claim, claimQuality } = instance ?? expected;
+  return {
+    id: spec.id,
+    aliases: spec.aliases,
+    word: wordOf(model, instance),
+    pinned: model.pinned,
+    blocked: model.blocked,
+    invalid: spec.invalid,
+    devices: Object.keys(claim).filter((name) => bytesOn(claim, name) > 0),
+    claim,
+    claimQuality,
+    resident: instance?.resident ?? {},
+    contextTokens: instance?.contextTokens ?? null,
+    generation: instance?.generation ?? null,
+    pid: instance?.pid ?? null,
+    requests: instance?.leases.length ?? 0,
+    lastUsedAt: instance?.lastUsedAt ?? null,
+    loadingSince: instance?.phase === 'loading' ? instance.spawnedAt : null,
+    progress: instance?.progress ?? null,
+    loadMillis: model.loadMillis,
+    draining: (instance?.draining ?? null) !== null,
+    lastStop: model.lastStop,
+    lastExit: model.lastExit,
+  };
+}
+
+function wordOf(model: Model, instance: Instance | null): ModelWord {
+  if (instance !== null) return instance.phase;
+  if (model.spec.invalid !== null) return 'invalid';
+  return model.failures > 0 ? 'failed' : 'unloaded';
+}
+
+function queueView(entry: QueueEntry, index: number): QueueView {
+  return {
+    position: index + 1,
+    model: entry.model,
+    since: entry.since,
+    waiters: entry.waiters.length,
+    wantedBy: entry.waiters.length > 0 ? 'requests' : (entry.wanted ?? 'requests'),
+    why: entry.why,
+    decision: entry.decision,
+  };
+}

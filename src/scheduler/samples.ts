@@ -1,0 +1,159 @@
+import { believable, bytesOn, isAmount, largerOf, sameAmounts } from './amounts.js';
+import type { DeviceReading, EventBody } from './events.js';
+import { sayAmounts, sayDuration } from './explain.js';
+import { ledgerOf } from './ledger.js';
+import type { Device, Instance, Release } from './state.js';
+import { modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
+import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
+
+/** Share of an exited instance's memory that must be back where nobody can say whose memory it is. */
+const RETURNED_SHARE = 0.8;
+
+type SampleEvent = Extract<EventBody, { type: 'sample' }>;
+
+/** Takes in what the probes saw: residency of ours, memory that came back, and what is left for others. */
+export function onSample(turn: Turn, event: SampleEvent): void {
+  const readings = event.devices.filter(isBelievable);
+  const resident = residencyOf(turn, event);
+  for (const reading of readings) addDevice(turn, reading);
+  for (const id of turn.state.modelOrder) updateResidency(turn, id, event.takenAt, readings, resident);
+  confirmReleases(turn, event.takenAt, readings, resident);
+  for (const reading of readings) updateExternal(turn, reading, event.takenAt, resident);
+}
+
+function isBelievable(reading: DeviceReading): boolean {
+  return isAmount(reading.totalBytes) && reading.totalBytes > 0 && isAmount(reading.usedBytes);
+}
+
+/** Bytes by `model generation`; only of generations that are ours, running or just gone. */
+type Residency = ReadonlyMap<string, DeviceBytes>;
+
+function residencyOf(turn: Turn, event: SampleEvent): Residency {
+  const known = new Set<string>(turn.state.releases.map((release) => keyOf(release.model, release.generation)));
+  for (const model of Object.values(turn.state.models)) {
+    if (model.instance !== null) known.add(keyOf(model.spec.id, model.instance.generation));
+  }
+  const residency = new Map<string, DeviceBytes>();
+  for (const reading of event.instances) {
+    const key = keyOf(reading.model, reading.generation);
+    if (known.has(key)) residency.set(key, believable(reading.resident));
+  }
+  return residency;
+}
+
+function keyOf(model: ModelId, generation: number): string {
+  return `${generation} ${model}`;
+}
+
+/** A device is known from its first report; its total and description follow later ones. */
+function addDevice(turn: Turn, reading: DeviceReading): void {
+  const { name, kind, description, totalBytes } = reading;
+  const known = turn.state.devices[name];
+  const device: Device = known ?? {
+    name,
+    kind,
+    description,
+    totalBytes,
+    marginBytes: 0,
+    externalBytes: 0,
+    sample: null,
+  };
+  turn.state.devices[name] = { ...device, kind, description, totalBytes };
+  if (known === undefined) setMargins(turn);
+}
+
+/** System memory limits loads by itself only where there is no other device, unless the operator says otherwise. */
+export function setMargins(turn: Turn): void {
+  const { marginBytes, hostMarginBytes } = turn.state.settings;
+  const devices = Object.values(turn.state.devices);
+  const hostIsAlone = devices.every((device) => device.kind === 'host');
+  for (const device of devices) {
+    const margin = device.kind === 'host' ? (hostMarginBytes ?? (hostIsAlone ? marginBytes : 0)) : marginBytes;
+    if (device.marginBytes !== margin) turn.state.devices[device.name] = { ...device, marginBytes: margin };
+  }
+}
+
+/** What is seen of an instance; its claim is never below it. On devices without attribution it stays unknown. */
+function updateResidency(
+  turn: Turn,
+  id: ModelId,
+  takenAt: Millis,
+  readings: readonly DeviceReading[],
+  residency: Residency,
+): void {
+  const model = modelOf(turn.state, id);
+  const instance = model?.instance;
+  if (!model || !instance || instance.spawnedAt > takenAt) return;
+  const seen = residency.get(keyOf(id, instance.generation)) ?? {};
+  const resident: Record<DeviceName, Bytes> = { ...instance.resident };
+  for (const { name, attributed } of readings) {
+    if (!attributed) delete resident[name];
+    else if (bytesOn(seen, name) > 0 || bytesOn(instance.claim, name) > 0) resident[name] = bytesOn(seen, name);
+  }
+  if (!sameAmounts(resident, instance.resident)) {
+    patchInstance(turn, id, { resident, claim: largerOf(instance.claim, resident) });
+  }
+  const observed = largerOf(model.observed ?? {}, resident);
+  if (hasWorked(instance) && !sameAmounts(observed, model.observed ?? {})) patchModel(turn, id, { observed });
+}
+
+/** Peaks count from the first work: before it, memory that is only touched by use is not there yet. */
+function hasWorked(instance: Instance): boolean {
+  return instance.phase === 'ready' && instance.readyAt !== null && instance.lastUsedAt > instance.readyAt;
+}
+
+function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceReading[], residency: Residency): void {
+  if (turn.state.releases.length === 0) return;
+  const kept: Release[] = [];
+  for (const release of turn.state.releases) {
+    const held = takenAt < release.exitedAt ? release.held : stillHeld(release, readings, residency);
+    if (Object.keys(held).length > 0) {
+      kept.push({ ...release, held });
+      continue;
+    }
+    const after = sayDuration(turn.state.now - release.exitedAt);
+    note(turn, 'release', release.model, `${release.model}: ${sayAmounts(release.held)} back ${after} after its exit`);
+  }
+  turn.state.releases = kept;
+}
+
+function stillHeld(release: Release, readings: readonly DeviceReading[], residency: Residency): DeviceBytes {
+  const seen = residency.get(keyOf(release.model, release.generation)) ?? {};
+  return Object.fromEntries(
+    Object.entries(release.held).filter(([name, held]) => {
+      const reading = readings.find((other) => other.name === name);
+      if (reading === undefined) return true;
+      if (reading.attributed) return bytesOn(seen, name) > 0;
+      const returned = bytesOn(release.usedBefore, name) - reading.usedBytes;
+      return returned < RETURNED_SHARE * (bytesOn(release.resident, name) || held);
+    }),
+  );
+}
+
+/**
+ * What is used by others. Where processes can be told apart it is what is left over, sample by sample. Where only a
+ * total is known it is what goes beyond the claims, and may rise but not fall while anything is coming or going there.
+ */
+function updateExternal(turn: Turn, reading: DeviceReading, takenAt: Millis, residency: Residency): void {
+  const device = turn.state.devices[reading.name];
+  if (device === undefined) return;
+  const { name, usedBytes, attributed } = reading;
+  let externalBytes: Bytes;
+  if (attributed) {
+    const ours = [...residency.values()].reduce((sum, resident) => sum + bytesOn(resident, name), 0);
+    externalBytes = Math.max(0, usedBytes - ours);
+  } else {
+    const account = ledgerOf(turn.state)[name];
+    const beyondClaims = Math.max(0, usedBytes - (account?.heldBytes ?? 0) - (account?.reservedBytes ?? 0));
+    externalBytes = inTransition(turn, name) ? Math.max(device.externalBytes, beyondClaims) : beyondClaims;
+  }
+  turn.state.devices[name] = { ...device, externalBytes, sample: { takenAt, usedBytes, attributed } };
+}
+
+function inTransition(turn: Turn, name: DeviceName): boolean {
+  if (turn.state.releases.some((release) => bytesOn(release.held, name) > 0)) return true;
+  return Object.values(turn.state.models).some(
+    ({ instance }) =>
+      (instance?.phase === 'loading' || instance?.phase === 'stopping') && bytesOn(instance.claim, name) > 0,
+  );
+}

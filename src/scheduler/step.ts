@@ -1,0 +1,154 @@
+import { isAmount } from './amounts.js';
+import { onCatalog } from './catalog-change.js';
+import type { Decision } from './decisions.js';
+import type { Effect } from './effects.js';
+import type { Event, TimerName } from './events.js';
+import { sayAmounts } from './explain.js';
+import { onRequest, onRequestEnded } from './leases.js';
+import { onExited, onReady, onSleeping, stopInstance } from './lifecycle.js';
+import { onOperator } from './operator.js';
+import { planQueue } from './plan-queue.js';
+import { dropEntry, rejectWaiters } from './queue.js';
+import { onSample, setMargins } from './samples.js';
+import type { Settings, State } from './state.js';
+import { beginTurn, instanceOf, note, patchInstance, type Turn } from './turn.js';
+
+export interface StepResult {
+  readonly state: State;
+  readonly effects: readonly Effect[];
+  readonly decisions: readonly Decision[];
+}
+
+/** A scheduler that knows no model and no device yet. */
+export function initialState(settings: Settings): State {
+  return {
+    now: 0,
+    settings,
+    devices: {},
+    models: {},
+    modelOrder: [],
+    queue: [],
+    releases: [],
+    measureQueue: [],
+    nextGeneration: 1,
+    nextDecision: 1,
+    decisions: [],
+    watchingClosely: false,
+    shuttingDown: false,
+  };
+}
+
+/**
+ * One turn: takes in an event, decides, reserves and changes, all at once. Pure: the same state and event always give
+ * the same result, and the state that was passed in stays as it was.
+ */
+export function step(state: State, event: Event): StepResult {
+  const turn = beginTurn(state, event.at);
+  handle(turn, event);
+  planQueue(turn);
+  watchDevices(turn);
+  return { state: turn.state, effects: turn.effects, decisions: turn.decisions };
+}
+
+function handle(turn: Turn, event: Event): void {
+  switch (event.type) {
+    case 'configured':
+      turn.state.settings = event.settings;
+      setMargins(turn);
+      return;
+    case 'catalog':
+      onCatalog(turn, event);
+      return;
+    case 'sample':
+      onSample(turn, event);
+      return;
+    case 'request':
+      onRequest(turn, event);
+      return;
+    case 'request-ended':
+      onRequestEnded(turn, event);
+      return;
+    case 'spawned':
+      if (instanceOf(turn.state, event.model, event.generation) !== null && isAmount(event.pid)) {
+        patchInstance(turn, event.model, { pid: event.pid });
+      }
+      return;
+    case 'progress':
+      if (instanceOf(turn.state, event.model, event.generation)?.phase === 'loading' && event.value >= 0) {
+        patchInstance(turn, event.model, { progress: Math.min(1, event.value) });
+      }
+      return;
+    case 'ready':
+      onReady(turn, event);
+      return;
+    case 'sleeping':
+      onSleeping(turn, event);
+      return;
+    case 'exited':
+      onExited(turn, event);
+      return;
+    case 'operator':
+      onOperator(turn, event);
+      return;
+    case 'timer':
+      onTimer(turn, event.timer);
+      return;
+    case 'shutdown':
+      onShutdown(turn);
+      return;
+  }
+}
+
+/** A timer that comes late finds nothing to do; `retry` and `max-wait` only make the queue be planned again. */
+function onTimer(turn: Turn, timer: TimerName): void {
+  switch (timer.kind) {
+    case 'retry':
+    case 'max-wait':
+      return;
+    case 'release':
+      writeOffRelease(turn, timer);
+      return;
+    case 'drain': {
+      const instance = instanceOf(turn.state, timer.model, timer.generation);
+      if (instance !== null && instance.draining !== null) stopInstance(turn, timer.model, instance.draining);
+      return;
+    }
+  }
+}
+
+function writeOffRelease(turn: Turn, timer: Extract<TimerName, { kind: 'release' }>): void {
+  const isIt = (release: State['releases'][number]): boolean =>
+    release.generation === timer.generation && release.model === timer.model;
+  const release = turn.state.releases.find(isIt);
+  if (release === undefined) return;
+  turn.state.releases = turn.state.releases.filter((other) => !isIt(other));
+  const after = Math.round((turn.state.now - release.exitedAt) / 1000);
+  note(
+    turn,
+    'notice',
+    release.model,
+    `${release.model}: ${sayAmounts(release.held)} not seen to be back ${after} s after its exit; counting it as free or as others' from now on`,
+  );
+}
+
+function onShutdown(turn: Turn): void {
+  turn.state.shuttingDown = true;
+  for (const { model } of turn.state.queue) {
+    const message = 'the supervisor is shutting down';
+    rejectWaiters(turn, model, { status: 503, code: 'shutting_down', message, retryAfterSeconds: null, decision: 0 });
+    dropEntry(turn, model);
+  }
+  for (const id of Object.keys(turn.state.models)) stopInstance(turn, id, { kind: 'shutdown' });
+}
+
+/** Devices are watched closely while anything loads, stops or gives memory back. */
+function watchDevices(turn: Turn): void {
+  const closely =
+    turn.state.releases.length > 0 ||
+    Object.values(turn.state.models).some(
+      ({ instance }) => instance?.phase === 'loading' || instance?.phase === 'stopping',
+    );
+  if (closely === turn.state.watchingClosely) return;
+  turn.state.watchingClosely = closely;
+  turn.effects.push({ type: 'watch-devices', closely });
+}
