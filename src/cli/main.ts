@@ -1,4 +1,98 @@
-export async function main(a: string[]): Promise<void> {
-  console.log(process.version, a);
-  await Promise.resolve();
+import { Command, CommanderError } from 'commander';
+import type { OperatorAction } from '../client/types.js';
+import type { ClientFlags } from './client-flags.js';
+import { actCommand, logsCommand, planCommand } from './model-commands.js';
+import { psCommand } from './ps.js';
+import { attachCommand, screenCommand } from './screen-command.js';
+import { serveCommand } from './serve-command.js';
+import { addServeFlags } from './serve-flags.js';
+import { CommandFailed, UsageError } from './usage-error.js';
+import { VERSION } from './version.js';
+
+const ACTIONS: readonly (readonly [OperatorAction, string])[] = [
+  ['load', 'load a model'],
+  ['unload', 'unload a model once its requests have ended'],
+  ['pin', 'keep a model loaded, whatever else is asked for'],
+  ['unpin', 'let a model be evicted again'],
+];
+
+/** Runs the program with its arguments (without node and script). Sets the exit code: 1 failed, 2 wrong usage. */
+export async function main(args: readonly string[]): Promise<void> {
+  const program = describeProgram(args);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    process.exit(tell(error));
+  }
+}
+
+function describeProgram(args: readonly string[]): Command {
+  const program = new Command('llm-tui')
+    .description('Router, scheduler and live screen for many local LLMs on a few GPUs.')
+    .version(VERSION)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .usage('[flags] | llm-tui <command>')
+    .addHelpText('after', '\nEvery other flag is an option for the models, e.g. --ctx-size 4096; see the engine.');
+
+  passOn(addServeFlags(program)).action((_flags, command: Command) => screenCommand(command, args));
+  passOn(addServeFlags(program.command('serve').description('the same without a screen'))).action(
+    (_flags, command: Command) => serveCommand(command),
+  );
+
+  client(program.command('attach [url]').description('a screen for a supervisor that runs already')).action(
+    (url: string | undefined, flags: Record<string, string | undefined>) =>
+      attachCommand(url === undefined ? clientFlags(flags) : { ...clientFlags(flags), url }),
+  );
+  client(program.command('ps').description('devices, models and queue'))
+    .option('--json', 'the whole state as JSON')
+    .action((flags: Record<string, string | undefined>) => psCommand(clientFlags(flags), flags['json'] !== undefined));
+  for (const [action, description] of ACTIONS) {
+    client(program.command(`${action} <model>`).description(description)).action(
+      (model: string, flags: Record<string, string | undefined>) => actCommand(action, model, clientFlags(flags)),
+    );
+  }
+  client(program.command('plan <model>').description('what loading a model now would do'))
+    .option('--json', 'with the whole decision record, as JSON')
+    .action((model: string, flags: Record<string, string | undefined>) =>
+      planCommand(model, clientFlags(flags), flags['json'] !== undefined),
+    );
+  client(program.command('logs <model>').description("the last lines of a model's process")).action(
+    (model: string, flags: Record<string, string | undefined>) => logsCommand(model, clientFlags(flags)),
+  );
+  return program;
+}
+
+/** Flags that are not ours are the models'; whether they are any is found out when the engine is known. */
+function passOn(command: Command): Command {
+  return command.allowUnknownOption().allowExcessArguments();
+}
+
+function client(command: Command): Command {
+  return command
+    .option('--url <url>', 'the supervisor to talk to, e.g. http://127.0.0.1:8080')
+    .option('--state-dir <dir>', 'the state directory of the supervisor to talk to');
+}
+
+function clientFlags(flags: Record<string, string | undefined>): ClientFlags {
+  return { url: flags['url'] ?? null, stateDir: flags['stateDir'] ?? null };
+}
+
+/** One sentence on stderr; the exit code. */
+function tell(error: unknown): number {
+  if (error instanceof CommanderError) {
+    // Help and version are no mistakes, and have been printed.
+    if (error.exitCode === 0) return 0;
+    process.stderr.write(`llm-tui: ${error.message.replace(/^error: /u, '')}; see llm-tui --help\n`);
+    return 2;
+  }
+  if (error instanceof UsageError || error instanceof CommandFailed) {
+    process.stderr.write(`llm-tui: ${error.message}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+  process.stderr.write(
+    `llm-tui: an unexpected error, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  return 1;
 }

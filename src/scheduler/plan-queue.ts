@@ -27,7 +27,7 @@ export function planQueue(turn: Turn): void {
     const entry = entryOf(turn.state, id);
     const model = modelOf(turn.state, id);
     if (entry === null || closeWithoutPlanning(turn, id, model)) continue;
-    if (model === null || model.instance !== null || turn.state.now < model.retryAt) continue;
+    if (model === null || model.instance !== null || backsOff(turn, model)) continue;
 
     const behind: QueueEntry | null = head;
     const setAside = behind === null ? NOTHING_SET_ASIDE : setAsideFor(behind);
@@ -50,11 +50,20 @@ function closeWithoutPlanning(turn: Turn, id: ModelId, model: Model | null): boo
     grantWaiters(turn, id);
     return true;
   }
-  if (model.instance !== null && isLeaving(model.instance)) {
-    const why = `${id}: its previous instance is still stopping`;
-    patchEntry(turn, id, { why, waitKey: 'stopping', setAside: null });
+  if (model.instance !== null) {
+    const why = isLeaving(model.instance) ? `${id}: its previous instance is still stopping` : `${id}: loading`;
+    patchEntry(turn, id, { why, waitKey: '', setAside: null });
   }
   return false;
+}
+
+/** A model that has just failed is left alone for a while. */
+function backsOff(turn: Turn, model: Model): boolean {
+  const { id } = model.spec;
+  if (turn.state.now >= model.retryAt) return false;
+  const why = `${id}: failed; tried again ${sayDuration(model.retryAt - turn.state.now)} from its failure`;
+  if (entryOf(turn.state, id)?.waitKey !== 'failed') patchEntry(turn, id, { why, waitKey: 'failed', setAside: null });
+  return true;
 }
 
 function setAsideFor(head: QueueEntry): SetAside {

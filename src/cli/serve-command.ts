@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { pathsFor } from '../supervisor/paths.js';
+import { plainLine } from './plain-lines.js';
+import { startServing, type Serving } from './serve.js';
+import { readServeFlags } from './serve-flags.js';
+import { CommandFailed, UsageError } from './usage-error.js';
+
+/** What a supervisor in the background tells the program that started it, once. */
+export type StartMessage =
+  | { readonly type: 'ready'; readonly url: string }
+  | { readonly type: 'failed'; readonly message: string; readonly exitCode: number };
+
+/** `llm-tui serve`: the supervisor without a screen, one line for each decision, until it is told to stop. */
+export async function serveCommand(command: Command): Promise<void> {
+  try {
+    const flags = readServeFlags(command);
+    const routerFlags = command.options.map((option) => option.long?.replace(/^--/u, '') ?? '');
+    const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir));
+    tellStarter({ type: 'ready', url: serving.url });
+    printDecisions(serving);
+    stopOnSignals(serving);
+    await serving.ended;
+    process.exit(0);
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof CommandFailed) {
+      tellStarter({ type: 'failed', message: error.message, exitCode: error instanceof UsageError ? 2 : 1 });
+    }
+    throw error;
+  }
+}
+
+function tellStarter(message: StartMessage): void {
+  if (process.send === undefined || !process.connected) return;
+  process.send(message, () => {
+    if (process.connected) process.disconnect();
+  });
+}
+
+function printDecisions({ supervisor, url }: Serving): void {
+  const { engine, notices } = supervisor.info;
+  // Whoever reads our output may go before we do.
+  process.stdout.on('error', () => undefined);
+  process.stdout.write(`llm-tui listens at ${url}; engine: ${engine.name} (${engine.reason})\n`);
+  for (const notice of notices) process.stdout.write(`notice: ${notice}\n`);
+  supervisor.onTurn(({ decisions }) => {
+    for (const decision of decisions) process.stdout.write(`${plainLine(decision)}\n`);
+  });
+}
+
+function stopOnSignals(serving: Serving): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => serving.stop());
+}

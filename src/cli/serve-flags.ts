@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
+import { UsageError } from './usage-error.js';
+
+/** What `serve` is started with. */
+export interface ServeFlags {
+  readonly host: string;
+  readonly port: number;
+  readonly modelsDir: string | null;
+  readonly modelsPreset: string | null;
+  readonly modelsMax: number;
+  readonly marginBytes: Bytes;
+  readonly hostMarginBytes: Bytes | null;
+  readonly autoload: boolean;
+  readonly apiKeys: readonly string[];
+  readonly engine: 'auto' | 'llama-server' | 'embedded' | 'sim';
+  readonly llamaServer: string | null;
+  readonly simDevices: string | null;
+  readonly sampleModels: boolean;
+  readonly stateDir: string | null;
+  readonly maxWaitMillis: Millis;
+  readonly queueMax: number;
+  readonly maxBodyBytes: Bytes;
+  readonly onClose: 'stop' | 'detach';
+  /** Set by a screen that starts this supervisor in the background. */
+  readonly owned: boolean;
+}
+
+/** Adds the flags of the router, with llama-server's names and variables where it has them. */
+export function addServeFlags(command: Command): Command {
+  const flag = (flags: string, description: string, variable?: string): Option => {
+    const option = new Option(flags, description);
+    return variable === undefined ? option : option.env(variable);
+  };
+  const options = [
+    flag('--models-dir <dir>', 'directory with GGUF models', 'LLAMA_ARG_MODELS_DIR'),
+    flag('--models-preset <file>', 'INI file with models and their options', 'LLAMA_ARG_MODELS_PRESET'),
+    flag('--sample-models', 'write three small random-weight models and serve them'),
+    flag('--host <address>', 'address to listen on', 'LLAMA_ARG_HOST').default('127.0.0.1'),
+    flag('--port <port>', 'port to listen on; 0 picks a free one', 'LLAMA_ARG_PORT').default('8080'),
+    flag('--api-key <keys>', 'keys that clients need, separated by commas', 'LLAMA_API_KEY'),
+    flag('--api-key-file <file>', 'file with one key a line'),
+    flag(
+      '--models-max <n>',
+      'models loaded at the same time at most; 0: memory alone decides',
+      'LLAMA_ARG_MODELS_MAX',
+    ).default('0'),
+    flag(
+      '--models-memory-margin <MiB>',
+      'memory kept free on each device; 0: memory never limits',
+      'LLAMA_ARG_MODELS_MEMORY_MARGIN',
+    ).default('1024'),
+    flag(
+      '--host-memory-margin <MiB>',
+      'the same for system memory (default: 1024 where there is no other device, else 0)',
+    ),
+    flag('--models-autoload', 'requests load models (the default)'),
+    flag('--no-models-autoload', 'requests never load models, unless they say autoload=true'),
+    flag('--engine <name>', 'how models are run').choices(['auto', 'llama-server', 'embedded', 'sim']).default('auto'),
+    flag('--llama-server <path>', 'the llama-server to run models with', 'LLAMA_SERVER'),
+    flag('--sim-devices <list>', 'devices of the sim engine, e.g. CUDA0=24GiB,CUDA1=24GiB'),
+    flag('--max-wait <seconds>', 'after this long a waiting model makes a busy one take no new requests').default('30'),
+    flag('--queue-max <n>', 'requests that may wait at the same time').default('256'),
+    flag('--max-body <MiB>', 'largest request body').default('64'),
+    flag('--state-dir <dir>', 'where pins, logs and sample models are kept'),
+    flag('--on-close <what>', 'when a screen that started the supervisor vanishes')
+      .choices(['stop', 'detach'])
+      .default('stop'),
+    flag('--owned', 'stop when the screen that started this has gone').hideHelp(),
+  ];
+  for (const option of options) command.addOption(option);
+  return command;
+}
+
+/** Reads the flags that commander has parsed. Throws UsageError with one sentence on a value that cannot be. */
+export function readServeFlags(command: Command): ServeFlags {
+  const given = command.opts<Record<string, string | boolean | undefined>>();
+  const text = (name: string): string | null => {
+    const value = given[name];
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const whole = (name: string, flag: string, max: number): number => {
+    const value = text(name) ?? '';
+    const number = Number(value);
+    if (/^\d+$/u.test(value) && number <= max) return number;
+    throw new UsageError(`${flag} takes a whole number from 0 to ${max}, not '${value}'.`);
+  };
+  const hostMargin =
+    text('hostMemoryMargin') === null ? null : whole('hostMemoryMargin', '--host-memory-margin', 1e9) * MIB;
+  return {
+    host: text('host') ?? '127.0.0.1',
+    port: whole('port', '--port', 65_535),
+    modelsDir: text('modelsDir'),
+    modelsPreset: text('modelsPreset'),
+    modelsMax: whole('modelsMax', '--models-max', 100_000),
+    marginBytes: whole('modelsMemoryMargin', '--models-memory-margin', 1e9) * MIB,
+    hostMarginBytes: hostMargin,
+    autoload: autoloadOf(given['modelsAutoload']),
+    apiKeys: [...(text('apiKey')?.split(',') ?? []), ...keysInFile(text('apiKeyFile'))]
+      .map((key) => key.trim())
+      .filter(Boolean),
+    engine: (text('engine') ?? 'auto') as ServeFlags['engine'],
+    llamaServer: text('llamaServer'),
+    simDevices: text('simDevices'),
+    sampleModels: given['sampleModels'] === true,
+    stateDir: text('stateDir'),
+    maxWaitMillis: whole('maxWait', '--max-wait', 1e6) * 1000,
+    queueMax: whole('queueMax', '--queue-max', 1e6),
+    maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB,
+    onClose: text('onClose') === 'detach' ? 'detach' : 'stop',
+    owned: given['owned'] === true,
+  };
+}
+
+function autoloadOf(flag: string | boolean | undefined): boolean {
+  if (flag === false) return false;
+  return !/^(0|false|off|disabled)$/iu.test(process.env['LLAMA_ARG_MODELS_AUTOLOAD'] ?? '') || flag === true;
+}
+
+function keysInFile(path: string | null): readonly string[] {
+  if (path === null) return [];
+  try {
+    return readFileSync(path, 'utf8').split(/\r?\n/u);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`--api-key-file ${path} cannot be read (${why}).`, { cause });
+  }
+}

@@ -1,0 +1,258 @@
+import { access, constants } from 'node:fs/promises';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { tryLock } from '../../native/flock.js';
+import { loadCatalog, type LoadedCatalog } from '../catalog/catalog.js';
+import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
+import { toModelSpec } from '../catalog/spec-of-entry.js';
+import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
+import { chooseEngine, type ChosenEngine } from '../engines/choose-engine.js';
+import { ApiKeys } from '../router/auth.js';
+import { Router } from '../router/router.js';
+import type { Settings } from '../scheduler/state.js';
+import { preparePaths, type Paths } from '../supervisor/paths.js';
+import { PinStore } from '../supervisor/pins.js';
+import { Supervisor } from '../supervisor/supervisor.js';
+import { childFlags } from './child-flags.js';
+import { OwnerWatch } from './owner-watch.js';
+import type { ServeFlags } from './serve-flags.js';
+import { CommandFailed, UsageError } from './usage-error.js';
+import { VERSION } from './version.js';
+
+/** A supervisor that answers on its address and its socket. */
+export interface Serving {
+  readonly supervisor: Supervisor;
+  readonly url: string;
+  /** Resolves once everything has been stopped, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** Stops every model and ends; a second call kills what has not left yet. */
+  stop(): void;
+}
+
+/** Stop-timeout of a model whose preset gives none (llama-server: 10 s). */
+const STOP_TIMEOUT_MILLIS = 10_000;
+const RELEASE_LIMIT_MILLIS = 5000;
+
+/**
+ * Starts the supervisor: everything that can be wrong with what the user gave is found before anything is served.
+ * Throws UsageError or CommandFailed.
+ */
+export async function startServing(
+  flags: ServeFlags,
+  leftover: readonly string[],
+  routerFlags: readonly string[],
+  paths: Paths,
+): Promise<Serving> {
+  const { engine, sim } = await asUsage(chooseEngine(engineChoice(flags, paths)));
+  const commandLine = childFlags(leftover, engine.options, engine.name, routerFlags);
+  await asUsage(preparePaths(paths));
+  const lock = tryLock(paths.lockFile);
+  if (lock === null) {
+    throw new CommandFailed(
+      `A supervisor is already running for ${paths.stateDirectory}; use llm-tui attach, or choose another --state-dir.`,
+    );
+  }
+  try {
+    if (sim !== null) rmSync(paths.simulation, { recursive: true, force: true });
+    const catalog = await loadCatalog({
+      modelsDir: flags.modelsDir,
+      presetFile: flags.modelsPreset,
+      sampleModels: flags.sampleModels ? await asUsage(writeSampleModels(paths.sampleModels)) : [],
+      options: engine.options,
+      needsModelFile: sim === null,
+      commandLine,
+      defaults: { stopTimeoutMillis: STOP_TIMEOUT_MILLIS },
+    });
+    if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
+    const probes = createProbes(await probesFor(sim, paths));
+    const supervisor = makeSupervisor(flags, paths, { engine, sim }, catalog, probes);
+    return await open(flags, paths, supervisor, probes, () => lock.release());
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function engineChoice(flags: ServeFlags, paths: Paths): Parameters<typeof chooseEngine>[0] {
+  const { engine, llamaServer, simDevices } = flags;
+  return { engine, llamaServer, simDevices, simLedgerDirectory: paths.simulation };
+}
+
+async function probesFor(sim: ChosenEngine['sim'], paths: Paths): Promise<Parameters<typeof createProbes>[0]> {
+  if (sim !== null) return { sim: { devices: sim, ledgerDirectory: paths.simulation } };
+  return { nvidiaSmi: (await isInPath('nvidia-smi')) ? {} : null };
+}
+
+async function isInPath(program: string): Promise<boolean> {
+  const directories = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  const found = await Promise.allSettled(
+    directories.map((directory) => access(join(directory, program), constants.X_OK)),
+  );
+  return found.some((result) => result.status === 'fulfilled');
+}
+
+function makeSupervisor(
+  flags: ServeFlags,
+  paths: Paths,
+  { engine }: ChosenEngine,
+  catalog: LoadedCatalog,
+  probes: CombinedProbe,
+): Supervisor {
+  const settings: Settings = {
+    modelsMax: flags.modelsMax,
+    marginBytes: flags.marginBytes,
+    hostMarginBytes: flags.hostMarginBytes,
+    policy: 'lru',
+    maxWaitMillis: flags.maxWaitMillis,
+    queueMax: flags.queueMax,
+    releaseLimitMillis: RELEASE_LIMIT_MILLIS,
+    autoload: flags.autoload,
+  };
+  const fits = engine.name === 'llama-server';
+  return new Supervisor({
+    settings,
+    engine,
+    entries: catalog.entries,
+    specsOf: (sample) =>
+      catalog.entries.map((entry) => toModelSpec(entry, engine.estimate(entry, sample.devices), engine.name, fits)),
+    sample: (trees) => probes.sample(trees),
+    pins: new PinStore(paths.stateDirectory),
+    info: {
+      version: VERSION,
+      pid: process.pid,
+      startedAt: Date.now(),
+      url: '',
+      host: '',
+      engine: { name: engine.name, reason: engine.reason, simulated: engine.simulated },
+      sources: sourcesOf(flags, paths),
+      notices: catalog.notices.map(
+        ({ path, line, message }) => `${path}${line === null ? '' : `:${line}`}: ${message}`,
+      ),
+    },
+    now: () => Date.now(),
+  });
+}
+
+function sourcesOf(flags: ServeFlags, paths: Paths): readonly string[] {
+  return [
+    ...(flags.sampleModels ? [`sample models in ${paths.sampleModels}`] : []),
+    ...(flags.modelsDir === null ? [] : [`--models-dir ${flags.modelsDir}`]),
+    ...(flags.modelsPreset === null ? [] : [`--models-preset ${flags.modelsPreset}`]),
+  ];
+}
+
+async function open(
+  flags: ServeFlags,
+  paths: Paths,
+  supervisor: Supervisor,
+  probes: CombinedProbe,
+  unlock: () => void,
+): Promise<Serving> {
+  let ending: Promise<void> | null = null;
+  const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<undefined>();
+  const stop = (): void => {
+    if (ending !== null) {
+      supervisor.killAll();
+      return;
+    }
+    ending = supervisor.shutdown().then(() => {
+      router.close();
+      probes.close();
+      unlock();
+      resolveEnded(undefined);
+    });
+  };
+  const owner = new OwnerWatch({ owned: flags.owned, onClose: flags.onClose, stop });
+  const router = new Router({
+    supervisor,
+    keys: new ApiKeys(flags.apiKeys),
+    maxBodyBytes: flags.maxBodyBytes,
+    autoload: flags.autoload,
+    desk: { ownerConnected: () => owner.connected(), detach: () => owner.detach(), shutdown: stop },
+  });
+  try {
+    const network = router.server(false);
+    await listenAt(network, flags);
+    const { port, address } = network.address() as AddressInfo;
+    await listenOnSocket(router.server(true), paths.socket);
+    const host = `${address.includes(':') ? `[${address}]` : address}:${port}`;
+    supervisor.listensAt(`http://${host}`, host);
+  } catch (error) {
+    router.close();
+    probes.close();
+    throw error;
+  }
+  if (!isLoopback(flags.host) && flags.apiKeys.length === 0) {
+    supervisor.notice(`Everybody who reaches ${flags.host} may use and unload models: there is no --api-key.`);
+  }
+  await supervisor.start();
+  owner.start();
+  return { supervisor, url: supervisor.info.url, ended, stop };
+}
+
+async function listenAt(server: Server, { host, port }: ServeFlags): Promise<void> {
+  try {
+    server.listen({ host, port });
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new UsageError(sayListenError(cause, host, port), { cause });
+  }
+}
+
+function sayListenError(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use by another program; choose another with --port.`;
+    case 'EACCES':
+      return `Port ${port} on ${host} may not be used by this user; choose one above 1023 with --port.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is not an address of this machine; choose another with --host.`;
+    default:
+      return `Listening on ${host}:${port} failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** The lock says that nobody else serves this state directory, so a socket that is there is a leftover. */
+async function listenOnSocket(server: Server, path: string): Promise<void> {
+  if (process.platform !== 'win32' && !(await answers(path))) rmSync(path, { force: true });
+  const before = process.umask(0o177);
+  try {
+    server.listen(path);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandFailed(`The socket ${path} cannot be opened (${why}); choose another --state-dir.`, { cause });
+  } finally {
+    process.umask(before);
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+/** What the user gave is wrong if this fails. */
+async function asUsage<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}

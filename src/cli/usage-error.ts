@@ -1,0 +1,9 @@
+/** Something the user has to put right before the program can start. The message is one sentence; exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Something that went wrong all the same. The message is one sentence; exit code 1. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}

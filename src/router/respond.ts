@@ -1,0 +1,54 @@
+import type { ServerResponse } from 'node:http';
+
+/** What went wrong, in the words of the API's clients. */
+export interface ApiError {
+  readonly status: number;
+  /** For programs, e.g. `model_not_found`. */
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfterSeconds?: number | null;
+  /** The decision record behind a refusal, so that a client can see the numbers. */
+  readonly decision?: unknown;
+}
+
+/** Which family of clients asked: they expect errors in different shapes. */
+export type ErrorShape = 'openai' | 'anthropic';
+
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+export function sendError(response: ServerResponse, error: ApiError, shape: ErrorShape = 'openai'): void {
+  if (response.headersSent || response.destroyed) return;
+  if (error.retryAfterSeconds != null) response.setHeader('retry-after', String(error.retryAfterSeconds));
+  sendJson(response, error.status, errorBody(error, shape));
+}
+
+/** OpenAI: `{"error":{code,message,type}}`, with llama-server's numeric code; Anthropic: `{"type":"error","error":{…}}`. */
+export function errorBody(error: ApiError, shape: ErrorShape): object {
+  const { status, code, message, decision } = error;
+  const extra = decision == null ? {} : { decision };
+  if (shape === 'anthropic') return { type: 'error', error: { type: anthropicType(status), message, ...extra } };
+  return { error: { code, message, type: openAiType(status), ...extra } };
+}
+
+function openAiType(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 404) return 'not_found_error';
+  if (status === 503) return 'unavailable_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+function anthropicType(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 404) return 'not_found_error';
+  if (status === 413) return 'request_too_large';
+  if (status === 503) return 'overloaded_error';
+  return status < 500 ? 'invalid_request_error' : 'api_error';
+}

@@ -1,0 +1,144 @@
+import { spawnChild, type ChildProcessHandle } from '../engines/child-process.js';
+import type { Engine, ExitEvidence } from '../engines/engine.js';
+import { freePort } from '../engines/free-port.js';
+import type { ChildMessage } from '../engines/messages.js';
+import type { ProcessTree } from '../devices/probe.js';
+import type { CatalogEntry } from '../catalog/entry.js';
+import type { Effect } from '../scheduler/effects.js';
+import type { EventBody } from '../scheduler/events.js';
+import type { Release } from '../scheduler/state.js';
+import type { ModelId } from '../scheduler/units.js';
+
+/** Log lines of an exited child that are kept with the report of its exit. */
+const REPORTED_LINES = 20;
+
+interface Child {
+  readonly model: ModelId;
+  readonly generation: number;
+  readonly port: number;
+  readonly handle: ChildProcessHandle;
+}
+
+export interface ChildrenOptions {
+  readonly engine: Engine;
+  readonly entry: (model: ModelId) => CatalogEntry | null;
+  readonly dispatch: (event: EventBody) => void;
+}
+
+/** The child processes: starts and stops them, and turns what they say and how they end into events. */
+export class Children {
+  readonly #options: ChildrenOptions;
+  readonly #running = new Map<number, Child>();
+  /** Stops asked for before the child was there. */
+  readonly #stopsBeforeSpawn = new Map<number, Extract<Effect, { type: 'stop' }>>();
+  /** The log of the latest instance of each model, running or not. */
+  readonly #logs = new Map<ModelId, () => readonly string[]>();
+
+  constructor(options: ChildrenOptions) {
+    this.#options = options;
+  }
+
+  spawn(effect: Extract<Effect, { type: 'spawn' }>): void {
+    void this.#spawn(effect).catch((error: unknown) => {
+      this.#exited(effect, {
+        exitCode: null,
+        signal: null,
+        asked: false,
+        lastLines: [error instanceof Error ? error.message : String(error)],
+      });
+    });
+  }
+
+  stop(effect: Extract<Effect, { type: 'stop' }>): void {
+    const child = this.#running.get(effect.generation);
+    if (child === undefined) this.#stopsBeforeSpawn.set(effect.generation, effect);
+    else child.handle.stop({ loading: effect.loading, timeoutMillis: effect.timeoutMillis });
+  }
+
+  /** Where a generation listens, or null when it has gone. */
+  portOf(generation: number): number | null {
+    return this.#running.get(generation)?.port ?? null;
+  }
+
+  /** The last log lines of the model's latest instance, oldest first. */
+  logsOf(model: ModelId): readonly string[] {
+    return this.#logs.get(model)?.() ?? [];
+  }
+
+  /** The processes whose memory is ours: running ones, and those whose memory may not be back yet. */
+  trees(releases: readonly Release[]): readonly ProcessTree[] {
+    const running = [...this.#running.values()].flatMap(({ model, generation, handle }) =>
+      handle.pid === null ? [] : [{ model, generation, pids: [handle.pid] }],
+    );
+    const gone = releases.flatMap(({ model, generation, pid }) =>
+      pid === null || this.#running.has(generation) ? [] : [{ model, generation, pids: [pid] }],
+    );
+    return [...running, ...gone];
+  }
+
+  /** Last resort when this process has to end now. */
+  killAll(): void {
+    for (const child of this.#running.values()) child.handle.kill();
+  }
+
+  async #spawn({ model, generation, devices }: Extract<Effect, { type: 'spawn' }>): Promise<void> {
+    const { engine, entry, dispatch } = this.#options;
+    const found = entry(model);
+    if (found === null) throw new Error(`model '${model}' is no longer in the catalog`);
+    const port = await freePort();
+    const stopped = this.#takeStop(generation);
+    if (stopped) {
+      this.#exited({ model, generation }, { exitCode: null, signal: null, asked: true, lastLines: [] });
+      return;
+    }
+    const handle = spawnChild({
+      command: engine.command({ entry: found, port, devices, role: 'instance' }),
+      parse: (line) => engine.parse(line),
+      onMessage: (message) => this.#said(model, generation, message),
+      onExit: (evidence) => this.#exited({ model, generation }, evidence),
+    });
+    this.#running.set(generation, { model, generation, port, handle });
+    this.#logs.set(model, () => handle.lines());
+    if (handle.pid !== null) dispatch({ type: 'spawned', model, generation, pid: handle.pid });
+  }
+
+  #takeStop(generation: number): boolean {
+    return this.#stopsBeforeSpawn.delete(generation);
+  }
+
+  #said(model: ModelId, generation: number, message: ChildMessage): void {
+    const { dispatch } = this.#options;
+    switch (message.type) {
+      case 'loading':
+        if (message.progress !== null) dispatch({ type: 'progress', model, generation, value: message.progress });
+        return;
+      case 'ready': {
+        const { contextTokens, effective } = message;
+        dispatch({ type: 'ready', model, generation, contextTokens, effective });
+        return;
+      }
+      case 'sleeping':
+        dispatch({ type: 'sleeping', model, generation });
+        return;
+    }
+  }
+
+  #exited({ model, generation }: { model: ModelId; generation: number }, evidence: ExitEvidence): void {
+    this.#running.delete(generation);
+    this.#stopsBeforeSpawn.delete(generation);
+    const { exitClass, reason, device, askedBytes } = this.#options.engine.classify(evidence);
+    const { exitCode, signal, lastLines } = evidence;
+    this.#options.dispatch({
+      type: 'exited',
+      model,
+      generation,
+      exitClass,
+      exitCode,
+      signal,
+      reason,
+      device,
+      askedBytes,
+      lastLines: lastLines.slice(-REPORTED_LINES),
+    });
+  }
+}

@@ -1,0 +1,60 @@
+import type { Decision } from '../scheduler/decisions.js';
+import type { Effect } from '../scheduler/effects.js';
+import type { Event, EventBody } from '../scheduler/events.js';
+import type { State } from '../scheduler/state.js';
+import { step } from '../scheduler/step.js';
+
+/** What one turn came to. */
+export interface Turned {
+  readonly event: Event;
+  readonly state: State;
+  readonly decisions: readonly Decision[];
+}
+
+export interface LoopOptions {
+  readonly initial: State;
+  /** Milliseconds since the epoch: the only clock that the scheduler's events are stamped with. */
+  readonly now: () => number;
+  /** Does what a turn wants done. Must not wait; results come back through `dispatch`. */
+  readonly runEffect: (effect: Effect) => void;
+  readonly onTurn: (turned: Turned) => void;
+}
+
+/**
+ * The inbox of the scheduler. Events are taken one at a time, each turn's effects run before the next event, and an
+ * event that is dispatched by an effect waits for its turn.
+ */
+export class SchedulerLoop {
+  readonly #options: LoopOptions;
+  readonly #inbox: EventBody[] = [];
+  #state: State;
+  #turning = false;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#state = options.initial;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  dispatch(body: EventBody): void {
+    this.#inbox.push(body);
+    if (this.#turning) return;
+    this.#turning = true;
+    try {
+      for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#turn(next);
+    } finally {
+      this.#turning = false;
+    }
+  }
+
+  #turn(body: EventBody): void {
+    const event: Event = { at: this.#options.now(), ...body };
+    const { state, effects, decisions } = step(this.#state, event);
+    this.#state = state;
+    for (const effect of effects) this.#options.runEffect(effect);
+    this.#options.onTurn({ event, state, decisions });
+  }
+}

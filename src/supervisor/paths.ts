@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir } from 'node:fs/promises';
+import { homedir, tmpdir, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** Where one supervisor keeps its things. One serve at a time owns a state directory. */
+export interface Paths {
+  readonly stateDirectory: string;
+  /** Held by the serve that owns the state directory. */
+  readonly lockFile: string;
+  /** Where screens and commands reach it; short, since a socket's path may have about 100 bytes. */
+  readonly socket: string;
+  readonly sampleModels: string;
+  /** Ledger of the simulated devices. */
+  readonly simulation: string;
+  readonly serveLog: string;
+}
+
+/** Paths for the given state directory, or for `$XDG_STATE_HOME/llm-tui`. Touches nothing. */
+export function pathsFor(stateDirectory: string | null, env: NodeJS.ProcessEnv = process.env): Paths {
+  const state = resolve(stateDirectory ?? join(env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'llm-tui'));
+  const name = createHash('sha256').update(state).digest('hex').slice(0, 16);
+  const runtime = runtimeDirectory(env);
+  return {
+    stateDirectory: state,
+    lockFile: join(state, 'serve.lock'),
+    socket: process.platform === 'win32' ? `\\\\.\\pipe\\llm-tui-${name}` : join(runtime, `${name}.sock`),
+    sampleModels: join(state, 'sample-models'),
+    simulation: join(runtime, `${name}.sim`),
+    serveLog: join(state, 'serve.log'),
+  };
+}
+
+function runtimeDirectory(env: NodeJS.ProcessEnv): string {
+  const given = env['XDG_RUNTIME_DIR'];
+  return given ? join(given, 'llm-tui') : join(tmpdir(), `llm-tui-${userInfo().username}`);
+}
+
+/** Makes the directories, for this user alone. Throws one clear sentence when that is not possible. */
+export async function preparePaths(paths: Paths): Promise<void> {
+  const directories = [paths.stateDirectory];
+  if (process.platform !== 'win32') directories.push(join(paths.socket, '..'));
+  for (const directory of directories) {
+    try {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`The directory ${directory} cannot be made (${why}); choose another with --state-dir.`, {
+        cause,
+      });
+    }
+    await refuseForeign(directory);
+  }
+}
+
+/** A directory in a place where everybody may write has to be ours: another user could own what we would write to. */
+async function refuseForeign(directory: string): Promise<void> {
+  if (process.getuid === undefined) return;
+  const { uid, mode } = await lstat(directory);
+  if (uid !== process.getuid()) {
+    throw new Error(
+      `The directory ${directory} belongs to another user; set XDG_RUNTIME_DIR or --state-dir to one of yours.`,
+    );
+  }
+  if ((mode & 0o077) !== 0 && directory.startsWith(tmpdir())) await chmod(directory, 0o700);
+}

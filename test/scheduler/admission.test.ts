@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { GIB } from '../../src/scheduler/units.js';
+import { spec, Stage } from '../support/stage.js';
+
+describe('admission', () => {
+  it('loads what fits and reserves its room in the same turn', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }), spec('b', { CUDA0: 14 }));
+    stage.request('a');
+    expect(stage.did('spawn')).toEqual(['a']);
+    expect(stage.decisions.map(({ kind }) => kind)).toEqual(['admit']);
+    stage.request('b');
+    expect(stage.did('spawn')).toEqual([]);
+    expect(stage.state.queue.map(({ model }) => model)).toEqual(['a', 'b']);
+  });
+
+  it('counts what others use, and keeps the margin free', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }, { CUDA0: 4 }).catalog(spec('a', { CUDA0: 20 }));
+    const request = stage.request('a');
+    expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'model_too_large' });
+    expect(stage.decisions[0]?.sentence).toContain('short 1.0 GiB on CUDA0');
+  });
+
+  it('lets a margin of 0 switch the limit off', () => {
+    const stage = new Stage({ marginBytes: 0 }).devices({ CUDA0: 8 }).catalog(spec('a', { CUDA0: 20 }));
+    stage.request('a');
+    expect(stage.did('spawn')).toEqual(['a']);
+  });
+
+  it('limits system memory only where there is no other device', () => {
+    const alone = new Stage().devices({ Host: 8 }).catalog(spec('a', { Host: 20 }));
+    expect(alone.rejected.get(alone.request('a'))?.code).toBe('model_too_large');
+    const beside = new Stage().devices({ CUDA0: 8, Host: 8 }).catalog(spec('a', { Host: 20 }));
+    beside.request('a');
+    expect(beside.did('spawn')).toEqual(['a']);
+  });
+
+  it('evicts the least recently used on the device that is short, and nobody elsewhere', () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24, CUDA1: 24 })
+      .catalog(spec('old', { CUDA1: 10 }), spec('a', { CUDA0: 10 }), spec('b', { CUDA0: 10 }), spec('c', { CUDA0: 8 }));
+    stage.load('old').load('a').load('b');
+    stage.request('c');
+    expect(stage.did('stop')).toEqual(['a']);
+    expect(stage.decisions).toHaveLength(1);
+    expect(stage.decisions[0]).toMatchObject({
+      kind: 'evict',
+      model: 'a',
+      forModel: 'c',
+      passedOver: [{ model: 'old', reason: 'not on this device' }],
+    });
+    expect(stage.decisions[0]?.sentence).toMatch(
+      /^a for c: least recently used on CUDA0 \(idle \ds\), gives 10.0 GiB on CUDA0, short 5.0 GiB/,
+    );
+  });
+
+  it('gives back whoever turned out not to be needed', () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24 })
+      .catalog(spec('small', { CUDA0: 2 }), spec('large', { CUDA0: 18 }), spec('c', { CUDA0: 16 }));
+    stage.load('small').load('large');
+    stage.request('c');
+    expect(stage.did('stop')).toEqual(['large']);
+  });
+
+  it('sets the room aside until the victim is gone and its memory is seen to be back', () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA0: 20 }), spec('c', { CUDA0: 2 }));
+    stage.load('a').sample();
+    stage.request('b');
+    stage.request('c');
+    expect(stage.did('spawn'), 'c would take room that is set aside for b').toEqual([]);
+    stage.exit('a');
+    expect(stage.did('spawn'), 'memory of a dead process comes back later').toEqual([]);
+    expect(stage.state.releases).toHaveLength(1);
+    stage.sample();
+    expect(stage.did('spawn')).toEqual(['b', 'c']);
+  });
+
+  it('writes memory off that does not come back in time, and says so', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA0: 20 }));
+    stage.load('a').sample();
+    const { generation } = stage.instance('a');
+    stage.request('b');
+    stage.exit('a').play({ type: 'timer', timer: { kind: 'release', model: 'a', generation } }, 5000);
+    expect(stage.decisions.map(({ kind }) => kind)).toEqual(['notice', 'admit']);
+  });
+
+  it('never evicts a busy, loading or pinned instance', () => {
+    const models = [spec('busy', { CUDA0: 7 }), spec('loading', { CUDA0: 7 }), spec('pinned', { CUDA0: 7 })];
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(...models, spec('d', { CUDA0: 7 }));
+    stage.load('pinned').operator('pin', 'pinned');
+    stage.request('busy');
+    stage.ready('busy');
+    stage.request('loading');
+    stage.request('d');
+    expect(stage.did('stop')).toEqual([]);
+    const [wait] = stage.decisions;
+    expect(wait?.kind).toBe('wait');
+    expect(wait?.passedOver.map(({ reason }) => reason)).toEqual(['busy', 'loading', 'pinned']);
+  });
+
+  it('refuses at once when only pinned models are in the way, naming them', () => {
+    const stage = new Stage({ modelsMax: 1 })
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 2 }), spec('b', { CUDA0: 2 }));
+    stage.load('a').operator('pin', 'a');
+    const request = stage.request('b');
+    expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'pinned_models_in_the_way' });
+    expect(stage.rejected.get(request)?.message).toContain('pinned a is in the way');
+  });
+
+  it('waits for a busy model when there is one place only, and swaps when it is done', () => {
+    const stage = new Stage({ modelsMax: 1 })
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 2 }), spec('b', { CUDA0: 2 }));
+    const first = stage.request('a');
+    stage.ready('a');
+    const second = stage.request('b');
+    expect(stage.decisions[0]?.sentence).toBe('b: the only place is taken (--models-max 1); a is busy (1)');
+    stage.end(first, 'a');
+    expect(stage.did('stop')).toEqual(['a']);
+    stage.exit('a').sample();
+    expect(stage.did('spawn')).toEqual(['b']);
+    stage.ready('b');
+    expect(stage.granted).toEqual([first, second]);
+  });
+
+  it('makes a busy model give way once somebody has waited long enough', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA0: 20 }));
+    const first = stage.request('a');
+    stage.ready('a');
+    stage.request('b');
+    const { since } = stage.state.queue[0] ?? { since: 0 };
+    stage.play({ type: 'timer', timer: { kind: 'max-wait', model: 'b', since } }, 30_000);
+    expect(stage.decisions.map(({ kind }) => kind)).toEqual(['drain']);
+    const third = stage.request('a');
+    expect(stage.granted, 'a draining model takes no new lease').not.toContain(third);
+    expect(stage.state.queue.map(({ model }) => model)).toEqual(['b', 'a']);
+    stage.end(first, 'a');
+    expect(stage.did('stop')).toEqual(['a']);
+  });
+
+  it('lets a small model go first into room that the head does not need, but not for ever', () => {
+    const small = Array.from({ length: 10 }, (_, i) => spec(`s${i}`, { CUDA1: 1 }));
+    const stage = new Stage()
+      .devices({ CUDA0: 24, CUDA1: 24 })
+      .catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA0: 20 }), ...small);
+    stage.request('a');
+    stage.ready('a');
+    stage.request('b');
+    for (const { id } of small) stage.request(id);
+    expect(Object.keys(stage.phases())).toHaveLength(1 + 8);
+    expect(stage.state.decisions.filter(({ kind }) => kind === 'backfill')).toHaveLength(8);
+  });
+
+  it('prefers the way to lay a model out that fits, then the one that takes least from others', () => {
+    const either = (id: string, gib: number): ReturnType<typeof spec> =>
+      spec(
+        id,
+        {},
+        { placements: ['CUDA0', 'CUDA1'].map((device) => ({ need: { [device]: gib * GIB }, quality: 'estimate' })) },
+      );
+    const stage = new Stage()
+      .devices({ CUDA0: 24, CUDA1: 24 })
+      .catalog(either('a', 20), either('b', 10), either('c', 20));
+    stage.request('a');
+    expect(stage.effects[0]).toMatchObject({ type: 'spawn', devices: ['CUDA0'] });
+    stage.ready('a').end('r1', 'a');
+    stage.request('b');
+    expect(stage.effects[0]).toMatchObject({ type: 'spawn', devices: ['CUDA1'] });
+    stage.ready('b').end('r2', 'b');
+    stage.request('c');
+    expect(stage.did('stop')).toEqual(['b']);
+  });
+
+  it('lets only one child at a time size itself to the free memory of a device', () => {
+    const open = { contextPinned: false };
+    const stage = new Stage()
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 4 }, open), spec('b', { CUDA0: 4 }, open), spec('c', { CUDA0: 4 }));
+    stage.request('a');
+    stage.request('b');
+    expect(stage.did('spawn')).toEqual([]);
+    stage.request('c');
+    expect(stage.did('spawn'), 'a pinned context may load beside it').toEqual(['c']);
+    stage.ready('a');
+    expect(stage.did('spawn')).toEqual(['b']);
+  });
+
+  it('loads a model that can shrink even where it cannot fit whole', () => {
+    const stage = new Stage().devices({ CUDA0: 8 }).catalog(spec('a', { CUDA0: 20 }, { fits: true }));
+    stage.request('a');
+    expect(stage.did('spawn')).toEqual(['a']);
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 7 * GIB });
+  });
+});

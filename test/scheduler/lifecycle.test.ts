@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { GIB } from '../../src/scheduler/units.js';
+import { spec, Stage } from '../support/stage.js';
+
+const twoModels = (): Stage =>
+  new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }), spec('b', { CUDA0: 20 }));
+
+describe('lifecycle and leases', () => {
+  it('serves all who waited for one load, each once', () => {
+    const stage = twoModels();
+    const requests = [stage.request('a'), stage.request('a'), stage.request('a')];
+    stage.ready('a');
+    expect(stage.granted).toEqual(requests);
+    expect(stage.state.queue).toEqual([]);
+    expect(stage.instance('a').leases).toEqual(requests);
+  });
+
+  it('goes on loading for the others when one of them leaves', () => {
+    const stage = twoModels();
+    const [first, second] = [stage.request('a'), stage.request('a')];
+    stage.end(first, 'a').ready('a');
+    expect(stage.granted).toEqual([second]);
+  });
+
+  it('does not load for a waiter that left before its turn', () => {
+    const stage = twoModels();
+    stage.request('a');
+    stage.ready('a');
+    const waiting = stage.request('b');
+    stage.end(waiting, 'b').end('r1', 'a');
+    expect(stage.phases()).toEqual({ a: 'ready' });
+  });
+
+  it('queues a request for a stopping model for its next generation', () => {
+    const stage = twoModels();
+    stage.load('a').operator('unload', 'a');
+    const { generation } = stage.instance('a');
+    const request = stage.request('a');
+    expect(stage.granted).not.toContain(request);
+    stage.exit('a').sample();
+    expect(stage.instance('a').generation).toBeGreaterThan(generation);
+    stage.ready('a');
+    expect(stage.granted).toContain(request);
+  });
+
+  it('ignores what belongs to an old generation', () => {
+    const stage = twoModels();
+    stage.load('a').operator('unload', 'a');
+    const { generation } = stage.instance('a');
+    stage.request('a');
+    stage.exit('a').sample();
+    const before = JSON.stringify(stage.state.models);
+    stage.play({ type: 'ready', model: 'a', generation, contextTokens: 1, effective: { CUDA0: 1 } });
+    stage.play({ type: 'progress', model: 'a', generation, value: 0.5 });
+    const exited = {
+      type: 'exited',
+      exitClass: 'crashed',
+      exitCode: 1,
+      signal: null,
+      reason: '',
+      device: null,
+    } as const;
+    stage.play({ ...exited, model: 'a', generation, askedBytes: null, lastLines: [] });
+    stage.end('r1', 'a');
+    expect(JSON.stringify(stage.state.models)).toBe(before);
+  });
+
+  it('counts an exit that is reported twice once', () => {
+    const stage = twoModels();
+    stage.load('a');
+    const { generation } = stage.instance('a');
+    stage.exit('a', 'crashed');
+    const exited = {
+      type: 'exited',
+      exitClass: 'crashed',
+      exitCode: 1,
+      signal: null,
+      reason: '',
+      device: null,
+    } as const;
+    stage.play({ ...exited, model: 'a', generation, askedBytes: null, lastLines: [] });
+    expect(stage.model('a').failures).toBe(1);
+    expect(stage.state.releases).toHaveLength(1);
+  });
+
+  it('tells waiters why a load failed, and paces the next try', () => {
+    const stage = twoModels();
+    const request = stage.request('a');
+    stage.exit('a', 'unreadable-model', { reason: 'the file is truncated' });
+    expect(stage.rejected.get(request)).toMatchObject({
+      status: 503,
+      code: 'model_failed_to_load',
+      retryAfterSeconds: 1,
+    });
+    expect(stage.rejected.get(request)?.message).toContain('the file is truncated');
+    const soon = stage.request('a');
+    expect(stage.rejected.get(soon)?.code).toBe('model_failed');
+    stage.now += 1000;
+    stage.request('a');
+    expect(stage.did('spawn')).toEqual(['a']);
+  });
+
+  it('raises the claim after running out of memory and tries once more', () => {
+    const stage = twoModels();
+    const request = stage.request('a');
+    const outOfMemory = { device: 'CUDA0', askedBytes: 12 * GIB, reason: 'out of memory on CUDA0' } as const;
+    stage.exit('a', 'out-of-memory', outOfMemory).sample();
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 12 * GIB });
+    stage.exit('a', 'out-of-memory', outOfMemory).sample();
+    expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'out_of_memory' });
+    expect(stage.phases()).toEqual({});
+  });
+
+  it('tells waiters when the operator unloads, lets requests in flight end, and loads again for later ones', () => {
+    const stage = twoModels();
+    const running = stage.request('a');
+    stage.ready('a').operator('unload', 'a');
+    expect(stage.did('stop')).toEqual([]);
+    const later = stage.request('a');
+    stage.end(running, 'a');
+    expect(stage.did('stop')).toEqual(['a']);
+    stage.exit('a').sample().ready('a');
+    expect(stage.granted).toContain(later);
+
+    const waiting = stage.request('b');
+    stage.operator('unload', 'b');
+    expect(stage.rejected.get(waiting)).toMatchObject({ status: 503, code: 'model_unloaded' });
+  });
+
+  it('loads a pinned model at start and again after a crash', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }, { pinned: true }));
+    expect(stage.did('spawn')).toEqual(['a']);
+    stage.ready('a').exit('a', 'crashed').sample();
+    expect(stage.phases(), 'not before its back-off').toEqual({});
+    stage.play({ type: 'timer', timer: { kind: 'retry', model: 'a' } }, 1000);
+    expect(stage.did('spawn')).toEqual(['a']);
+  });
+
+  it('keeps unchanged models running over a reload, drains changed ones and forgets removed ones', () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 2 }), spec('b', { CUDA0: 2 }), spec('c', { CUDA0: 2 }));
+    stage.load('a').load('b');
+    stage.request('c');
+    stage.catalog(spec('a', { CUDA0: 2 }), spec('b', { CUDA0: 3 }, { fingerprint: 'b 2' }));
+    expect(stage.phases()).toEqual({ a: 'ready', b: 'stopping', c: 'stopping' });
+    expect([...stage.rejected.values()].map(({ code }) => code)).toEqual(['model_not_found']);
+    stage.exit('b').exit('c').sample();
+    expect(stage.state.modelOrder).toEqual(['a', 'b']);
+  });
+
+  it('stops everything on shutdown and leaves nobody waiting', () => {
+    const stage = twoModels();
+    stage.request('a');
+    stage.ready('a');
+    const waiting = stage.request('b');
+    stage.play({ type: 'shutdown' });
+    expect(stage.did('stop')).toEqual(['a']);
+    expect(stage.rejected.get(waiting)?.code).toBe('shutting_down');
+    expect(stage.rejected.get(stage.request('a'))?.code).toBe('shutting_down');
+  });
+
+  it('survives ids that are names of object members, and figures that cannot be', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('constructor', { CUDA0: 2 }));
+    expect(stage.rejected.get(stage.request('toString'))?.status).toBe(404);
+    stage.load('constructor');
+    const before = JSON.stringify(stage.state.devices);
+    const absurd = { kind: 'discrete', description: '', attributed: true } as const;
+    stage.play({
+      type: 'sample',
+      takenAt: stage.now,
+      devices: [
+        { ...absurd, name: 'CUDA0', totalBytes: Number.NaN, usedBytes: 0 },
+        { ...absurd, name: 'CUDA0', totalBytes: 24 * GIB, usedBytes: -1 },
+        { ...absurd, name: 'CUDA0', totalBytes: Infinity, usedBytes: 0 },
+      ],
+      instances: [],
+    });
+    expect(JSON.stringify(stage.state.devices)).toBe(before);
+  });
+});
