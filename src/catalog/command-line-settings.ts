@@ -1,0 +1,32 @@
+import type { CatalogNotice, ChildOption } from './entry.js';
+import { isPresetOnly, isRouterOwned, ONE_MODEL_OPTIONS } from './known-keys.js';
+import type { ModelSettings } from './model-settings.js';
+import { findOption, type OptionTable } from './option-table.js';
+import { quote } from './quote.js';
+
+const WHERE = 'command line';
+
+/** Options that the router's command line has for every child, by their long names. What is about one model is dropped. */
+export function commandLineSettings(
+  given: readonly ChildOption[],
+  table: OptionTable,
+): { readonly settings: ModelSettings; readonly notices: readonly CatalogNotice[] } {
+  const options = new Map<string, ChildOption['value']>();
+  const notices: CatalogNotice[] = [];
+  for (const { name, value } of given) {
+    const match = findOption(table, name);
+    const canonical = match?.spec.name ?? name;
+    if (isRouterOwned(canonical) || isPresetOnly(canonical)) continue;
+    if (ONE_MODEL_OPTIONS.includes(canonical)) {
+      notices.push({
+        path: WHERE,
+        line: null,
+        message: `--${quote(canonical).slice(1, -1)} is ignored: it is about one model; put it into a preset`,
+      });
+      continue;
+    }
+    options.delete(canonical);
+    options.set(canonical, match?.negated === true && typeof value === 'boolean' ? !value : value);
+  }
+  return { settings: { options }, notices };
+}
