@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { createEmbeddedEngine } from './embedded/engine.js';
 import type { Engine } from './engine.js';
 import { findLlamaServer } from './llama-server/find-binary.js';
@@ -55,7 +54,7 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
 
 function embeddedInstalled(): boolean {
   try {
-    createRequire(import.meta.url).resolve('node-llama-cpp/package.json');
+    import.meta.resolve('node-llama-cpp');
     return true;
   } catch {
     return false;

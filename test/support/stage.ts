@@ -42,7 +42,7 @@ export class Stage {
   effects: Effect[] = [];
   decisions: Decision[] = [];
   readonly granted: string[] = [];
-  readonly rejected = new Map<string, Extract<Effect, { type: 'reject' }>>();
+  readonly rejected: Map<string, Extract<Effect, { type: 'reject' }>> = new Map();
   #devices: DeviceReading[] = [];
   #requests = 0;
 

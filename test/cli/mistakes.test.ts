@@ -1,0 +1,102 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runProgram, serve, temporaryDirectory } from '../support/serving.js';
+import { simulated, writePreset } from '../support/preset.js';
+
+/** One line on stderr, no stack trace. */
+function expectOneSentence(stderr: string, words: RegExp): void {
+  expect(stderr).toMatch(words);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(stderr).not.toMatch(/^\s+at /mu);
+}
+
+describe('mistakes on the command line get one clear sentence', () => {
+  it.each([
+    { mistake: 'an unknown flag', args: ['--no-such-flag'], words: /--no-such-flag is neither a flag of llm-tui nor/u },
+    { mistake: 'a flag that is nearly right', args: ['--models-dri', '/tmp'], words: /did you mean --models-dir\?/u },
+    { mistake: 'a directory that does not exist', args: ['--models-dir', '/no/such/dir'], words: /\/no\/such\/dir/u },
+    { mistake: 'a preset that does not exist', args: ['--models-preset', '/no/such.ini'], words: /\/no\/such\.ini/u },
+    { mistake: 'a port that is none', args: ['--port', 'eighty'], words: /--port takes a whole number/u },
+    {
+      mistake: 'an engine that is none',
+      args: ['--engine', 'magic'],
+      words: /Allowed choices are auto, llama-server/u,
+    },
+    {
+      mistake: 'simulated devices without sizes',
+      args: ['--engine', 'sim', '--sim-devices', 'CUDA0'],
+      words: /CUDA0=24GiB/u,
+    },
+    { mistake: 'a missing llama-server', args: ['--llama-server', '/no/such/binary'], words: /no llama-server at/u },
+    {
+      mistake: 'a word that is no command',
+      args: ['frobnicate'],
+      words: /'frobnicate' is neither a command nor a flag/u,
+    },
+  ])('$mistake', async ({ args, words }) => {
+    const directory = temporaryDirectory();
+    const { code, stderr } = await runProgram(['serve', '--port', '0', ...args], directory);
+    expectOneSentence(stderr, words);
+    expect(code).toBe(2);
+  });
+
+  it('a port that is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const args = ['serve', '--port', String(port), '--engine', 'sim'];
+    const { code, stderr } = await runProgram(args, temporaryDirectory());
+    other.close();
+    expectOneSentence(stderr, new RegExp(`Port ${port} on 127.0.0.1 is in use`, 'u'));
+    expect(code).toBe(2);
+  });
+
+  it('a second supervisor for the same state directory', async () => {
+    await using served = await serve('--engine', 'sim');
+    const args = ['serve', '--port', '0', '--engine', 'sim', '--state-dir', served.stateDirectory];
+    const { code, stderr } = await runProgram(args, served.directory);
+    expectOneSentence(stderr, /A supervisor is already running for .*; use llm-tui attach/u);
+    expect(code).toBe(1);
+  });
+
+  it('a command without a supervisor to talk to', async () => {
+    const directory = temporaryDirectory();
+    const { code, stderr } = await runProgram(['ps', '--state-dir', directory], directory);
+    expectOneSentence(stderr, /No supervisor is running for/u);
+    expect(code).toBe(1);
+  });
+});
+
+describe('mistakes in files take nothing else down', () => {
+  it('a broken line in a preset is a notice with its place', async () => {
+    const [, , , , , preset] = simulated('CUDA0=24GiB', { good: { 'sim-size': '4GiB' } });
+    writeFileSync(preset, `[good]\nsim-size = 4GiB\nthis is no line\n[bad]\nno-such-key = 1\n`);
+    await using served = await serve('--engine', 'sim', '--models-preset', preset);
+    const { models, supervisor } = await served.snapshot();
+    expect(models.map(({ id }) => id)).toEqual(['good']);
+    expect(supervisor.notices.join('\n')).toContain(`${preset}:3:`);
+    expect(supervisor.notices.join('\n')).toContain('no-such-key');
+  });
+
+  it('an empty model file is an invalid entry, and a request for it says why', async () => {
+    const directory = join(temporaryDirectory(), 'models');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'empty.gguf'), '');
+    await using served = await serve('--engine', 'embedded', '--models-dir', directory);
+    const { models } = await served.snapshot();
+    expect(models).toMatchObject([{ id: 'empty', word: 'invalid' }]);
+    const reply = await served.post('/v1/completions', { model: 'empty', prompt: 'x' });
+    expect(reply.status).toBe(503);
+    expect(await reply.text()).toContain('empty');
+  });
+
+  it('no models at all is no mistake', async () => {
+    await using served = await serve('--engine', 'sim', '--models-preset', writePreset({}));
+    expect((await served.snapshot()).models).toEqual([]);
+    expect((await fetch(`${served.url}/health`)).status).toBe(200);
+  });
+});
