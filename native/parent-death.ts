@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const PROBE_LIMIT_MILLIS = 2000;
+
+/** The part of a command that a parent-death signal changes. */
+interface Runnable {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+type Support = { readonly setpriv: string } | { readonly missing: string };
+
+let support: Support | undefined;
+
+/**
+ * Has the kernel kill the command's process when the thread that starts it ends, even by SIGKILL: util-linux's
+ * `setpriv --pdeathsig` sets the signal and becomes the program itself, so pid, pipes and process group stay
+ * what they were. Elsewhere the command is returned as it is, and only the end of its stdin tells the child.
+ *
+ * To be called where the child is started from the main thread: the kernel watches the thread, not the process
+ * (prctl(2), PR_SET_PDEATHSIG). The signal does not reach the child's own children.
+ */
+export function withParentDeath<T extends Runnable>(command: T): T {
+  support ??= findSupport();
+  if ('missing' in support) return command;
+  return { ...command, file: support.setpriv, args: ['--pdeathsig', 'KILL', '--', command.file, ...command.args] };
+}
+
+/** One sentence: how a child learns that its supervisor was killed. */
+export function describeParentDeath(): string {
+  support ??= findSupport();
+  return 'missing' in support
+    ? `A killed supervisor is noticed by its children through their stdin only, once they have loaded: ${support.missing}.`
+    : `A killed supervisor takes its children along (${support.setpriv} --pdeathsig).`;
+}
+
+function findSupport(): Support {
+  if (process.platform !== 'linux') return { missing: `${process.platform} has no parent-death signal` };
+  const setpriv = findOnPath('setpriv');
+  if (setpriv === null) return { missing: 'setpriv (util-linux) is not installed' };
+  // BusyBox has a setpriv too, without this option; only trying tells.
+  const tried = spawnSync(setpriv, ['--pdeathsig', 'KILL', '--', 'true'], { timeout: PROBE_LIMIT_MILLIS });
+  return tried.status === 0 ? { setpriv } : { missing: `${setpriv} does not know --pdeathsig` };
+}
+
+function findOnPath(name: string): string | null {
+  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
+    if (directory === '') continue;
+    const path = join(directory, name);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}

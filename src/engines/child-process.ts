@@ -1,0 +1,187 @@
+import { execa } from 'execa';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { MIB, type Millis } from '../scheduler/units.js';
+import { stripControls } from './control-sequences.js';
+import type { Command, Engine, ExitEvidence } from './engine.js';
+import { LineSplitter } from './line-splitter.js';
+import { LogRing } from './log-ring.js';
+import { EXIT_MESSAGE, type ChildMessage } from './messages.js';
+import { forget, killAtExit, killGroup, signalProcess } from './process-group.js';
+import { spawnFailure } from './spawn-failure.js';
+
+const MAX_LINE_BYTES = MIB;
+const MAX_LOG_BYTES = MIB;
+const DEFAULT_LOG_LINES = 500;
+/** A grandchild in another process group may hold the pipes open: the exit is reported all the same. */
+const LAST_OUTPUT_MILLIS: Millis = 500;
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MILLIS: Millis = 2 ** 31 - 1;
+
+export interface SpawnChildOptions {
+  readonly command: Command;
+  readonly parse: Engine['parse'];
+  /** Log lines kept; default 500. */
+  readonly logLines?: number;
+  /** What the child said of itself on its stdout. Never called after `onExit`. */
+  readonly onMessage: (message: ChildMessage) => void;
+  /**
+   * Called exactly once, whatever happens, and never before `spawnChild` has returned. A child that could not
+   * be started has neither an exit code nor a signal; its last line says why.
+   */
+  readonly onExit: (evidence: ExitEvidence) => void;
+  /** Every other line, safe to print. */
+  readonly onLog?: (line: string) => void;
+}
+
+export interface StopOptions {
+  /** A child that is still loading does not read its stdin: it is signalled. */
+  readonly loading: boolean;
+  /** After this long the whole process group is killed; 0 kills at once. */
+  readonly timeoutMillis: Millis;
+}
+
+export interface ChildProcessHandle {
+  /** Null when it could not be started. */
+  readonly pid: number | null;
+  /** The last log lines, oldest first, safe to print. */
+  lines(): readonly string[];
+  /** Asks the child to leave, and kills its group when it has not within the limit. The earliest limit counts. */
+  stop(options: StopOptions): void;
+  /** Kills the child and everything in its process group, now. */
+  kill(): void;
+}
+
+/**
+ * Starts a child in its own process group, without a shell, and watches it to its end. Its stdin is a pipe
+ * that stays open as long as this process lives: the children of every engine leave when it ends. stdout and
+ * stderr are drained all the time, in bounded memory.
+ */
+export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
+  const { command, parse, onMessage, onExit, onLog } = options;
+  const ring = new LogRing(options.logLines ?? DEFAULT_LOG_LINES, MAX_LOG_BYTES);
+  let asked = false;
+  let ended = false;
+  let deadline = Infinity;
+  let killTimer: NodeJS.Timeout | undefined;
+
+  const log = (line: string): void => {
+    if (ended) return;
+    const printable = stripControls(line);
+    ring.push(printable);
+    onLog?.(printable);
+  };
+  const output = (line: string): void => {
+    const message = ended ? null : parseSafely(parse, line);
+    if (message === null) log(line);
+    else onMessage(message);
+  };
+  const report = (exitCode: number | null, signal: string | null): void => {
+    if (ended) return;
+    ended = true;
+    clearTimeout(killTimer);
+    onExit({ exitCode, signal, asked, lastLines: ring.lines() });
+  };
+
+  const subprocess = startProcess(command);
+  if (subprocess instanceof Error) {
+    log(spawnFailure(command.file, { originalMessage: subprocess.message }));
+    queueMicrotask(() => report(null, null));
+    return { pid: null, lines: () => ring.lines(), stop: () => undefined, kill: () => undefined };
+  }
+  const node = subprocess.nodeChildProcess;
+  const pid = subprocess.pid ?? null;
+  const running = (): boolean => pid !== null && node.exitCode === null && node.signalCode === null;
+  if (pid !== null) killAtExit(pid);
+
+  // A pipe whose reader has gone says so with an error event; the exit itself is seen elsewhere.
+  subprocess.stdin.on('error', () => undefined);
+  const drained = Promise.all([drain(subprocess.stdout, output), drain(subprocess.stderr, log)]);
+
+  node.once('exit', (exitCode, signal) => {
+    if (pid !== null) {
+      killGroup(pid);
+      forget(pid);
+    }
+    clearTimeout(killTimer);
+    void Promise.race([drained, elapsed(LAST_OUTPUT_MILLIS)]).then(() => {
+      report(exitCode, signal);
+      subprocess.stdout.destroy();
+      subprocess.stderr.destroy();
+    });
+  });
+  void subprocess.then((result) => {
+    if (pid !== null || ended) return;
+    log(spawnFailure(command.file, result));
+    report(null, null);
+  });
+
+  const kill = (): void => {
+    if (pid === null || !running()) return;
+    asked = true;
+    killGroup(pid);
+    if (process.platform === 'win32') subprocess.kill('SIGKILL');
+  };
+
+  return {
+    pid,
+    lines: () => ring.lines(),
+    kill,
+    stop({ loading, timeoutMillis }) {
+      if (pid === null || !running()) return;
+      asked = true;
+      if (timeoutMillis <= 0) {
+        kill();
+        return;
+      }
+      if (loading || !subprocess.stdin.writable) signalProcess(pid, 'SIGTERM');
+      else subprocess.stdin.write(EXIT_MESSAGE);
+      const limit = performance.now() + timeoutMillis;
+      if (limit >= deadline) return;
+      deadline = limit;
+      clearTimeout(killTimer);
+      killTimer = setTimeout(kill, Math.min(timeoutMillis, LONGEST_TIMER_MILLIS));
+    },
+  };
+}
+
+/** execa throws at once on what no system could start, such as an argument with a zero byte in it. */
+function startProcess(command: Command) {
+  try {
+    return execa(command.file, command.args, {
+      env: command.env,
+      extendEnv: false,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      buffer: false,
+      encoding: 'buffer',
+      reject: false,
+      detached: process.platform !== 'win32',
+      killDescendants: process.platform === 'win32',
+    });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** A parser that fails must not take the supervisor down: the line is a log line then. */
+function parseSafely(parse: Engine['parse'], line: string): ChildMessage | null {
+  try {
+    return parse(line);
+  } catch {
+    return null;
+  }
+}
+
+async function drain(stream: Readable, onLine: (line: string) => void): Promise<void> {
+  const splitter = new LineSplitter(onLine, MAX_LINE_BYTES);
+  stream.on('data', (chunk: Buffer) => splitter.push(chunk));
+  stream.on('error', () => undefined);
+  if (!stream.closed) await once(stream, 'close').catch(() => undefined);
+  splitter.end();
+}
+
+function elapsed(millis: Millis): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, millis));
+}

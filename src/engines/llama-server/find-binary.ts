@@ -1,0 +1,60 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import type { OptionTable } from '../../catalog/option-table.js';
+import type { DeviceName } from '../../scheduler/units.js';
+import { readDeviceNames } from './read-devices.js';
+import { readOptionTable } from './read-options.js';
+
+export interface FoundBinary {
+  /** Absolute path. */
+  readonly binary: string;
+  /** Where it was found, for people. */
+  readonly reason: string;
+  /** What this very binary understands; absent when it did not say. */
+  readonly options?: OptionTable;
+  /** Names of the devices that it can use, none for a CPU build; absent when it did not say. */
+  readonly devices?: readonly DeviceName[];
+}
+
+/**
+ * Finds llama-server: the path given, else `LLAMA_SERVER`, else `llama-server` in PATH; null when there is
+ * none. Throws an Error with one sentence when a path was given, by argument or variable, that is no program.
+ */
+export async function findLlamaServer(
+  path: string | null,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<FoundBinary | null> {
+  const found = locate(path, environment);
+  if (found === null) return null;
+  const [options, devices] = await Promise.all([readOptionTable(found.binary), readDeviceNames(found.binary)]);
+  return { ...found, ...(options === null ? {} : { options }), ...(devices === null ? {} : { devices }) };
+}
+
+function locate(path: string | null, environment: Readonly<Record<string, string | undefined>>): FoundBinary | null {
+  if (path !== null) return { binary: demand(path, '--llama-server'), reason: 'given by --llama-server' };
+  const variable = environment['LLAMA_SERVER'];
+  if (variable) return { binary: demand(variable, 'LLAMA_SERVER'), reason: 'given by LLAMA_SERVER' };
+  const names = process.platform === 'win32' ? ['llama-server.exe', 'llama-server'] : ['llama-server'];
+  for (const directory of (environment['PATH'] ?? '').split(delimiter).filter((part) => part !== '')) {
+    const binary = names.map((name) => resolve(directory, name)).find(isProgram);
+    if (binary !== undefined) return { binary, reason: `found in PATH (${directory})` };
+  }
+  return null;
+}
+
+function demand(path: string, origin: string): string {
+  const absolute = resolve(path);
+  if (isProgram(absolute)) return absolute;
+  const inside = join(absolute, 'llama-server');
+  const hint = isProgram(inside) ? `; did you mean ${inside}?` : '; give the path of the llama-server program.';
+  throw new Error(`${origin} says ${path}, which is no program that can be run${hint}`);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,203 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createNvidiaSmiProbe, type NvidiaSmiProbeOptions } from '../../src/devices/nvidia-smi-probe.js';
+import type { DeviceProbe } from '../../src/devices/probe.js';
+import { MIB } from '../../src/scheduler/units.js';
+
+/** As a 550 driver prints them; bus order is not index order. */
+const TWO_GPUS = [
+  'GPU-bbbb, 00000000:41:00.0, NVIDIA GeForce RTX 3060, 12288, 310, 11653, [N/A]',
+  'GPU-aaaa, 00000000:01:00.0, NVIDIA GeForce RTX 3090, 24576, 9000, 15200, [N/A]',
+].join('\n');
+const APPS = ['GPU-aaaa, 4242, 6000', 'GPU-aaaa, 4243, 1000', 'GPU-aaaa, 99, 1500', 'GPU-bbbb, 99, 40'].join('\n');
+const TREES = [
+  { model: 'a', generation: 1, pids: [4242, 4243] },
+  { model: 'b', generation: 2, pids: [5000] },
+];
+
+interface Fake {
+  readonly gpus?: string;
+  readonly apps?: string;
+  /** Instead of everything else: a shell script. */
+  readonly script?: string;
+}
+
+/** A program that answers as nvidia-smi did somewhere, and counts how often it was asked. */
+function fake({ gpus = '', apps = '', script }: Fake): { readonly file: string; calls(): readonly string[] } {
+  const directory = mkdtempSync(join(tmpdir(), 'nvidia-smi-'));
+  const file = join(directory, 'nvidia-smi');
+  writeFileSync(join(directory, 'gpus'), gpus === '' ? '' : `${gpus}\n`);
+  writeFileSync(join(directory, 'apps'), apps === '' ? '' : `${apps}\n`);
+  writeFileSync(join(directory, 'calls'), '');
+  const answer = `case "$1" in --query-gpu=*) cat "$here/gpus" ;; --query-compute-apps=*) cat "$here/apps" ;; *) exit 2 ;; esac`;
+  writeFileSync(file, `#!/bin/sh\nhere='${directory}'\necho "$*" >> "$here/calls"\n${script ?? answer}\n`);
+  chmodSync(file, 0o755);
+  return {
+    file,
+    calls: () =>
+      readFileSync(join(directory, 'calls'), 'utf8')
+        .split('\n')
+        .filter((line) => line !== ''),
+  };
+}
+
+function probe(answers: Fake, options: Partial<NvidiaSmiProbeOptions> = {}): DeviceProbe {
+  return createNvidiaSmiProbe({ file: fake(answers).file, pidsAreOurs: true, pciDirectory: '/nowhere', ...options });
+}
+
+describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
+  it('gives GPUs in bus order, and what the driver keeps for itself as used', async () => {
+    const { devices } = await probe({ gpus: TWO_GPUS, apps: APPS }).sample([]);
+    expect(devices).toEqual([
+      {
+        name: 'CUDA0',
+        kind: 'discrete',
+        description: 'NVIDIA GeForce RTX 3090',
+        totalBytes: 24576 * MIB,
+        usedBytes: (24576 - 15200) * MIB,
+        attributed: true,
+      },
+      {
+        name: 'CUDA1',
+        kind: 'discrete',
+        description: 'NVIDIA GeForce RTX 3060',
+        totalBytes: 12288 * MIB,
+        usedBytes: (12288 - 11653) * MIB,
+        attributed: true,
+      },
+    ]);
+  });
+
+  it('adds up what the processes of an instance hold, on every GPU', async () => {
+    const { instances } = await probe({ gpus: TWO_GPUS, apps: APPS }).sample(TREES);
+    expect(instances).toEqual([
+      { model: 'a', generation: 1, resident: { CUDA0: 7000 * MIB, CUDA1: 0 } },
+      { model: 'b', generation: 2, resident: { CUDA0: 0, CUDA1: 0 } },
+    ]);
+  });
+
+  it.each([
+    ['1', ['NVIDIA GeForce RTX 3060']],
+    ['1,0', ['NVIDIA GeForce RTX 3060', 'NVIDIA GeForce RTX 3090']],
+    ['GPU-bb', ['NVIDIA GeForce RTX 3060']],
+    ['0,7,1', ['NVIDIA GeForce RTX 3090']],
+    ['0,0', ['NVIDIA GeForce RTX 3090']],
+    ['', []],
+    ['-1', []],
+  ])('names what a child sees with CUDA_VISIBLE_DEVICES=%j', async (visibleDevices, names) => {
+    const { devices } = await probe({ gpus: TWO_GPUS }, { visibleDevices }).sample([]);
+    expect(devices.map(({ description }) => description)).toEqual(names);
+    expect(devices.map(({ name }) => name)).toEqual(names.map((_, index) => `CUDA${index}`));
+  });
+
+  it.each([
+    ['processes whose memory is not told (WSL)', { gpus: TWO_GPUS, apps: 'GPU-aaaa, 4242, [N/A]' }, [false, true]],
+    [
+      'processes that cannot be read',
+      { gpus: TWO_GPUS, apps: 'GPU-bbbb, 4242, [Insufficient Permissions]' },
+      [true, false],
+    ],
+  ])('says that memory is not attributed with %s', async (_case, answers, attributed) => {
+    const { devices, instances } = await probe(answers).sample(TREES);
+    expect(devices.map((device) => device.attributed)).toEqual(attributed);
+    const unknown = attributed.indexOf(false);
+    for (const { resident } of instances) expect(resident).not.toHaveProperty(`CUDA${unknown}`);
+  });
+
+  it('does not take a process that a container hides for one that holds nothing', async () => {
+    const hidden = await probe({ gpus: TWO_GPUS, apps: '' }, { pidsAreOurs: false }).sample(TREES);
+    expect(hidden.devices.map(({ attributed }) => attributed)).toEqual([false, false]);
+    expect(hidden.instances).toEqual([]);
+    const seen = await probe({ gpus: TWO_GPUS, apps: APPS }, { pidsAreOurs: false }).sample(TREES);
+    expect(seen.devices.map(({ attributed }) => attributed)).toEqual([true, true]);
+  });
+
+  it.each([
+    ['[N/A]', 'NVIDIA GB10 (0000000F:01:00.0) does not report its memory: nvidia-smi says "[N/A]"'],
+    ['[Not Supported]', 'nvidia-smi says "[Not Supported]"'],
+  ])('does not make up a size where the driver says %s', async (figure, words) => {
+    const gpus = `GPU-cccc, 0000000F:01:00.0, NVIDIA GB10, ${figure}, ${figure}, ${figure}, [N/A]`;
+    await expect(probe({ gpus }).sample([])).rejects.toThrow(words);
+  });
+
+  it('does not speak for the slices of a GPU in MIG mode', async () => {
+    const gpus = 'GPU-cccc, 00000000:01:00.0, NVIDIA A100-SXM4-40GB, 40960, 0, 40354, Enabled';
+    await expect(probe({ gpus }).sample([])).rejects.toThrow('NVIDIA A100-SXM4-40GB (00000000:01:00.0) is in MIG mode');
+  });
+
+  it('works with drivers that do not know the newest field', async () => {
+    const old = fake({
+      gpus: TWO_GPUS.replaceAll(', [N/A]', ''),
+      script: `case "$1" in
+        --query-gpu=*mig.mode*) echo 'Field "mig.mode.current" is not a valid field to query.'; exit 2 ;;
+        --query-gpu=*) cat "$here/gpus" ;;
+      esac`,
+    });
+    const oldProbe = createNvidiaSmiProbe({ file: old.file, pidsAreOurs: true });
+    expect((await oldProbe.sample([])).devices).toHaveLength(2);
+    await oldProbe.sample([]);
+    expect(old.calls().filter((call) => call.includes('mig.mode'))).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'a version mismatch',
+      `echo 'Failed to initialize NVML: Driver/library version mismatch'; echo 'NVML library version: 550.90'; exit 18`,
+      'Failed to initialize NVML: Driver/library version mismatch NVML library version: 550.90',
+    ],
+    ['no GPU', `echo 'No devices were found'; exit 6`, 'No devices were found'],
+    [
+      'a lost GPU',
+      `echo 'Unable to determine the device handle for GPU0000:01:00.0: GPU is lost.  Reboot the system to recover this GPU' >&2; exit 15`,
+      'GPU is lost.  Reboot the system',
+    ],
+    ['silence', 'exit 9', 'failed with exit code 9 and said nothing'],
+  ])('passes on the driver’s own words about %s', async (_case, script, words) => {
+    await expect(probe({ script }).sample([])).rejects.toThrow(words);
+  });
+
+  it('says that it is not there', async () => {
+    await expect(createNvidiaSmiProbe({ file: '/nowhere/nvidia-smi' }).sample([])).rejects.toThrow(
+      '/nowhere/nvidia-smi was not found.',
+    );
+  });
+
+  it('is given up after its limit', async () => {
+    await expect(probe({ script: 'exec sleep 600' }, { limitMillis: 300 }).sample([])).rejects.toThrow(
+      'did not answer within 0.3 s',
+    );
+  });
+
+  it('is not started again while it runs: who asks meanwhile gets the same answer', async () => {
+    const program = fake({ gpus: TWO_GPUS, apps: APPS });
+    const one = createNvidiaSmiProbe({ file: program.file, pidsAreOurs: true, pciDirectory: '/nowhere' });
+    const [first, second] = await Promise.all([one.sample(TREES.slice(0, 1)), one.sample(TREES.slice(1))]);
+    expect(program.calls()).toHaveLength(2);
+    expect(first.devices).toEqual(second.devices);
+    expect([first, second].flatMap(({ instances }) => instances.map(({ model }) => model))).toEqual(['a', 'b']);
+  });
+
+  it('does not wake GPUs that sleep', async () => {
+    const program = fake({ gpus: TWO_GPUS, apps: '' });
+    const pciDirectory = mkdtempSync(join(tmpdir(), 'pci-'));
+    const power = (address: string, status: string): void => {
+      mkdirSync(join(pciDirectory, address, 'power'), { recursive: true });
+      writeFileSync(join(pciDirectory, address, 'power', 'runtime_status'), `${status}\n`);
+    };
+    const one = createNvidiaSmiProbe({ file: program.file, pidsAreOurs: true, pciDirectory });
+    await one.sample([]);
+    power('0000:01:00.0', 'suspended');
+    power('0000:41:00.0', 'suspended');
+    const { devices } = await one.sample([]);
+    expect(devices.map(({ totalBytes, usedBytes }) => [totalBytes, usedBytes])).toEqual([
+      [24576 * MIB, 0],
+      [12288 * MIB, 0],
+    ]);
+    expect(program.calls()).toHaveLength(2);
+    power('0000:41:00.0', 'active');
+    await one.sample([]);
+    expect(program.calls()).toHaveLength(4);
+  });
+});

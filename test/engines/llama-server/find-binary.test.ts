@@ -1,0 +1,65 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findLlamaServer } from '../../../src/engines/llama-server/find-binary.js';
+
+/** A directory with a llama-server that prints the given help. */
+function install(help = '', devices = ''): { readonly directory: string; readonly binary: string } {
+  const directory = mkdtempSync(join(tmpdir(), 'llama-server-'));
+  const binary = join(directory, 'llama-server');
+  writeFileSync(join(directory, 'help'), help);
+  writeFileSync(join(directory, 'devices'), devices);
+  writeFileSync(
+    binary,
+    `#!/bin/sh\ncase "$1" in --help) cat '${directory}/help' ;; *) cat '${directory}/devices' ;; esac\n`,
+  );
+  chmodSync(binary, 0o755);
+  return { directory, binary };
+}
+
+describe.runIf(process.platform !== 'win32')('llama-server is found', () => {
+  it('by its path, then by LLAMA_SERVER, then in PATH', async () => {
+    const [given, variable, path] = [install(), install(), install()];
+    const environment = { LLAMA_SERVER: variable.binary, PATH: ['/nowhere', '', path.directory].join(delimiter) };
+    expect(await findLlamaServer(given.binary, environment)).toMatchObject({
+      binary: given.binary,
+      reason: 'given by --llama-server',
+    });
+    expect((await findLlamaServer(null, environment))?.binary).toBe(variable.binary);
+    const { PATH } = environment;
+    expect(await findLlamaServer(null, { PATH })).toMatchObject({ binary: path.binary });
+    expect(await findLlamaServer(null, { PATH: '/nowhere' })).toBeNull();
+  });
+
+  it('with the options that this very binary has', async () => {
+    const help = Array.from({ length: 30 }, (_, index) => `-o${index},   --option-${index} N   this`).join('\n');
+    const found = await findLlamaServer(install(help).binary, {});
+    expect(found?.options).toHaveLength(30);
+    expect(found?.options?.[7]).toMatchObject({ name: 'option-7', aliases: ['o7'], takesValue: true });
+  });
+
+  it.each([
+    [
+      'Available devices:\n  CUDA0: NVIDIA RTX (24 GiB) (24576 MiB, 24000 MiB free)\n  Vulkan1: it (1 MiB, 1 MiB free)\n',
+      ['CUDA0', 'Vulkan1'],
+    ],
+    ['load_backend: loaded\nAvailable devices:\n  (none)\n', []],
+    ['error: invalid argument: --list-devices', undefined],
+  ])('with the devices that it can use: %j', async (text, devices) => {
+    expect((await findLlamaServer(install('', text).binary, {}))?.devices).toEqual(devices);
+  });
+
+  it('without options when it does not tell them', async () => {
+    expect(await findLlamaServer(install('no help here').binary, {})).not.toHaveProperty('options');
+  });
+
+  it('or else it is said what is wrong with the path given', async () => {
+    const { directory, binary } = install();
+    await expect(findLlamaServer('/nowhere/llama-server', {})).rejects.toThrow(
+      '--llama-server says /nowhere/llama-server',
+    );
+    await expect(findLlamaServer(directory, {})).rejects.toThrow(`did you mean ${binary}?`);
+    await expect(findLlamaServer(null, { LLAMA_SERVER: directory })).rejects.toThrow('LLAMA_SERVER says');
+  });
+});

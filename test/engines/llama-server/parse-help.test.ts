@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { parseHelp } from '../../../src/engines/llama-server/parse-help.js';
+
+const HELP = `ggml_cuda_init: found 1 CUDA devices
+----- common params -----
+
+-h,    --help, --usage                  print usage and exit
+-c,    --ctx-size N                     size of the context -- of the prompt
+                                        (env: LLAMA_ARG_CTX_SIZE)
+-n,    --predict, --n-predict N         how many tokens
+                                        -1 = infinity
+                                        (env: LLAMA_ARG_N_PREDICT)
+--cpu-strict <0|1>                      use strict placement (default: 0)
+-kvo,  --kv-offload, -nkvo, --no-kv-offload
+                                        whether to offload
+                                        (env: LLAMA_ARG_KV_OFFLOAD)
+-hf,   -hfr, --hf-repo <user>/<model>[:quant]
+                                        the repository
+                                        (env: LLAMA_ARG_HF_REPO)
+--no-host                               bypass the host buffer
+                                        (env: LLAMA_ARG_NO_HOST)
+--mmap, --no-mmap                       whether to map the file
+--control-vector-layer-range START END  layers, both ends included
+
+
+----- example-specific params -----
+
+--metrics                               enable metrics
+--gpt-oss-20b-default                   use a certain model
+--spec-default                          enable speculation
+`;
+
+it('the table of options is read from a binary’s own help', () => {
+  expect(parseHelp(HELP)).toEqual([
+    { name: 'ctx-size', aliases: ['c'], takesValue: true, negatable: false, env: 'LLAMA_ARG_CTX_SIZE' },
+    { name: 'n-predict', aliases: ['n', 'predict'], takesValue: true, negatable: false, env: 'LLAMA_ARG_N_PREDICT' },
+    { name: 'cpu-strict', aliases: [], takesValue: true, negatable: false, env: null },
+    {
+      name: 'kv-offload',
+      aliases: ['kvo'],
+      takesValue: false,
+      negatable: true,
+      env: 'LLAMA_ARG_KV_OFFLOAD',
+      negatedAliases: ['nkvo'],
+    },
+    { name: 'hf-repo', aliases: ['hf', 'hfr'], takesValue: true, negatable: false, env: 'LLAMA_ARG_HF_REPO' },
+    { name: 'no-host', aliases: [], takesValue: false, negatable: false, env: 'LLAMA_ARG_NO_HOST' },
+    { name: 'mmap', aliases: [], takesValue: false, negatable: true, env: null },
+    { name: 'metrics', aliases: [], takesValue: false, negatable: false, env: null },
+    { name: 'spec-default', aliases: [], takesValue: false, negatable: false, env: null },
+  ]);
+});
+
+it('a text that is no help has no options', () => {
+  expect(parseHelp('usage: ls [OPTION]...\n\nwarranty: none\n')).toEqual([]);
+});
