@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Snapshot } from '../../src/client/types.js';
+import { pathsFor } from '../../src/supervisor/paths.js';
+import {
+  descendants,
+  eventually,
+  isAlive,
+  runProgram,
+  serve,
+  temporaryDirectory,
+  testEnvironment,
+} from '../support/serving.js';
+import { simulated } from '../support/preset.js';
+import { startTerminal, type TestTerminal } from '../support/terminal.js';
+
+const LAUNCHER = resolve(import.meta.dirname, '../../bin/llm-tui.js');
+
+const slow = { 'sim-size': '2GiB', 'sim-load-seconds': 60 };
+const quick = { 'sim-size': '2GiB', 'sim-load-seconds': 0.1, 'sim-tokens-per-second': 5 };
+
+describe.each(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s of serve', (signal) => {
+  it('leaves no child alive, whether it was loading, serving or idle', async () => {
+    await using served = await serve(...simulated('CUDA0=24GiB', { loading: slow, streaming: quick, idle: quick }));
+    const stopping = new AbortController();
+    const ignored = (promise: Promise<unknown>): void => void promise.catch(() => undefined);
+    const request = (model: string, stream: boolean): Promise<Response> =>
+      served.post('/v1/completions', { model, prompt: 'x', max_tokens: stream ? 1000 : 1, stream }, stopping.signal);
+    expect((await request('idle', false)).status).toBe(200);
+    const stream = await request('streaming', true);
+    ignored(request('loading', false));
+    const words = await served.until('all three run', ({ models }) => {
+      const phases = models.map(({ word }) => word);
+      return phases.includes('loading') && phases.filter((word) => word === 'ready').length === 2 && phases;
+    });
+    expect(words).toEqual(['loading', 'ready', 'ready']);
+    const children = descendants(served.process.pid ?? 0);
+    expect(children).toHaveLength(3);
+
+    const exited = once(served.process, 'exit');
+    served.process.kill(signal);
+    await exited;
+    // A killed supervisor cannot wait for them; three seconds are what its children have.
+    await eventually('no child is alive', () => children.every((pid) => !isAlive(pid)), 3000);
+    stopping.abort();
+    ignored(stream.text());
+  });
+});
+
+/** `llm-tui` in a terminal, with a supervisor in the background that it started. */
+async function startScreen(
+  directory: string,
+  ...args: readonly string[]
+): Promise<{ terminal: TestTerminal; state: () => Promise<Snapshot> }> {
+  const stateDirectory = join(directory, 'state');
+  const environment = testEnvironment(directory);
+  const terminal = startTerminal({
+    file: process.execPath,
+    args: [LAUNCHER, '--state-dir', stateDirectory, '--port', '0', ...args],
+    env: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value ?? ''])),
+    columns: 120,
+    rows: 30,
+  });
+  const state = async (): Promise<Snapshot> => {
+    const { stdout } = await runProgram(['ps', '--json', '--state-dir', stateDirectory], directory);
+    return JSON.parse(stdout) as Snapshot;
+  };
+  await terminal.waitFor('LIVE');
+  return { terminal, state };
+}
+
+describe('leaving the screen', () => {
+  const preset = simulated('CUDA0=24GiB', { a: quick });
+
+  it('stops everything and restores the terminal when asked to', async () => {
+    const directory = temporaryDirectory();
+    const { terminal, state } = await startScreen(directory, ...preset);
+    await using _ = terminal;
+    terminal.type('l');
+    await terminal.waitFor('READY');
+    const { supervisor, models } = await state();
+    terminal.type('q');
+    await terminal.waitFor('detach');
+    terminal.type('s');
+    expect((await terminal.exited).exitCode).toBe(0);
+    expect(terminal.onAlternateScreen()).toBe(false);
+    expect(terminal.cursorVisible()).toBe(true);
+    expect(terminal.text()).toContain('stopped');
+    await eventually(
+      'nothing is left',
+      () => [supervisor.pid, models[0]?.pid ?? 0].every((pid) => !isAlive(pid)),
+      3000,
+    );
+    rmSync(directory, { recursive: true });
+  });
+
+  it('leaves everything running when detached, and attaches again', async () => {
+    const directory = temporaryDirectory();
+    const first = await startScreen(directory, ...preset);
+    first.terminal.type('q');
+    await first.terminal.waitFor('detach');
+    first.terminal.type('d');
+    await first.terminal.exited;
+    await first.terminal[Symbol.asyncDispose]();
+    const { supervisor } = await first.state();
+    expect(isAlive(supervisor.pid)).toBe(true);
+
+    const second = await startScreen(directory, ...preset);
+    await using _ = second.terminal;
+    expect((await second.state()).supervisor.pid, 'the same supervisor').toBe(supervisor.pid);
+    process.kill(supervisor.pid, 'SIGTERM');
+    await eventually('it has gone', () => !isAlive(supervisor.pid));
+  });
+
+  it('stops its supervisor when it is killed', async () => {
+    const directory = temporaryDirectory();
+    const { terminal, state } = await startScreen(directory, ...preset);
+    terminal.type('l');
+    await terminal.waitFor('READY');
+    const { supervisor, models } = await state();
+    process.kill(terminal.pid, 'SIGKILL');
+    await terminal.exited;
+    const pids = [supervisor.pid, models[0]?.pid ?? 0];
+    await eventually('supervisor and model are gone', () => pids.every((pid) => !isAlive(pid)), 10_000);
+  });
+
+  it('leaves its supervisor alone when it is killed with --on-close detach', async () => {
+    const directory = temporaryDirectory();
+    const { terminal, state } = await startScreen(directory, '--on-close', 'detach', ...preset);
+    const { supervisor } = await state();
+    process.kill(terminal.pid, 'SIGKILL');
+    await terminal.exited;
+    // It would stop after a second; another screen then still finds it.
+    const again = await startScreen(directory, ...preset);
+    await again.terminal.waitFor(/up/u);
+    await again.terminal.settle(1500);
+    expect(isAlive(supervisor.pid)).toBe(true);
+    await again.terminal[Symbol.asyncDispose]();
+    process.kill(supervisor.pid, 'SIGTERM');
+    await eventually('it has gone', () => !isAlive(supervisor.pid));
+  });
+
+  it('says one sentence and starts no screen when the supervisor cannot start', async () => {
+    const directory = temporaryDirectory();
+    const terminal = startTerminal({
+      file: process.execPath,
+      args: [LAUNCHER, '--state-dir', join(directory, 'state'), '--models-dir', '/no/such/dir'],
+      columns: 120,
+      rows: 30,
+    });
+    await using _ = terminal;
+    expect((await terminal.exited).exitCode).toBe(2);
+    expect(terminal.text().trim()).toMatch(/^llm-tui: .*\/no\/such\/dir/u);
+    expect(terminal.output()).not.toContain('\u001b[?1049h');
+  });
+
+  it('finds the socket of a state directory without reading it', () => {
+    expect(pathsFor('/some/where', {}).socket).toBe(pathsFor('/some/where/', {}).socket);
+    expect(pathsFor('/some/where', {}).socket.length).toBeLessThan(100);
+  });
+});
