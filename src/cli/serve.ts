@@ -178,8 +178,7 @@ async function open(
     await listenAt(network, flags);
     const { port, address } = network.address() as AddressInfo;
     await listenOnSocket(router.server(true), paths.socket);
-    const host = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-    supervisor.listensAt(`http://${host}`, host);
+    supervisor.listensAt(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, address);
   } catch (error) {
     router.close();
     probes.close();

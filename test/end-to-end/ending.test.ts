@@ -4,15 +4,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from '../../src/client/types.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
-import {
-  descendants,
-  eventually,
-  isAlive,
-  runProgram,
-  serve,
-  temporaryDirectory,
-  testEnvironment,
-} from '../support/serving.js';
+import { descendants, runProgram, serve, temporaryDirectory, testEnvironment } from '../support/serving.js';
+import { isRunning, until } from '../support/until.js';
 import { simulated } from '../support/preset.js';
 import { startTerminal, type TestTerminal } from '../support/terminal.js';
 
@@ -43,7 +36,7 @@ describe.each(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s of serve'
     served.process.kill(signal);
     await exited;
     // A killed supervisor cannot wait for them; three seconds are what its children have.
-    await eventually('no child is alive', () => children.every((pid) => !isAlive(pid)), 3000);
+    await until('no child is alive', () => children.every((pid) => !isRunning(pid)), 3000);
     stopping.abort();
     ignored(stream.text());
   });
@@ -88,11 +81,7 @@ describe('leaving the screen', () => {
     expect(terminal.onAlternateScreen()).toBe(false);
     expect(terminal.cursorVisible()).toBe(true);
     expect(terminal.text()).toContain('stopped');
-    await eventually(
-      'nothing is left',
-      () => [supervisor.pid, models[0]?.pid ?? 0].every((pid) => !isAlive(pid)),
-      3000,
-    );
+    await until('nothing is left', () => [supervisor.pid, models[0]?.pid ?? 0].every((pid) => !isRunning(pid)), 3000);
     rmSync(directory, { recursive: true });
   });
 
@@ -105,13 +94,13 @@ describe('leaving the screen', () => {
     await first.terminal.exited;
     await first.terminal[Symbol.asyncDispose]();
     const { supervisor } = await first.state();
-    expect(isAlive(supervisor.pid)).toBe(true);
+    expect(isRunning(supervisor.pid)).toBe(true);
 
     const second = await startScreen(directory, ...preset);
     await using _ = second.terminal;
     expect((await second.state()).supervisor.pid, 'the same supervisor').toBe(supervisor.pid);
     process.kill(supervisor.pid, 'SIGTERM');
-    await eventually('it has gone', () => !isAlive(supervisor.pid));
+    await until('it has gone', () => !isRunning(supervisor.pid));
   });
 
   it('stops its supervisor when it is killed', async () => {
@@ -123,7 +112,7 @@ describe('leaving the screen', () => {
     process.kill(terminal.pid, 'SIGKILL');
     await terminal.exited;
     const pids = [supervisor.pid, models[0]?.pid ?? 0];
-    await eventually('supervisor and model are gone', () => pids.every((pid) => !isAlive(pid)), 10_000);
+    await until('supervisor and model are gone', () => pids.every((pid) => !isRunning(pid)), 10_000);
   });
 
   it('leaves its supervisor alone when it is killed with --on-close detach', async () => {
@@ -136,10 +125,10 @@ describe('leaving the screen', () => {
     const again = await startScreen(directory, ...preset);
     await again.terminal.waitFor(/up/u);
     await again.terminal.settle(1500);
-    expect(isAlive(supervisor.pid)).toBe(true);
+    expect(isRunning(supervisor.pid)).toBe(true);
     await again.terminal[Symbol.asyncDispose]();
     process.kill(supervisor.pid, 'SIGTERM');
-    await eventually('it has gone', () => !isAlive(supervisor.pid));
+    await until('it has gone', () => !isRunning(supervisor.pid));
   });
 
   it('says one sentence and starts no screen when the supervisor cannot start', async () => {

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually, temporaryDirectory } from '../support/serving.js';
+import { temporaryDirectory } from '../support/serving.js';
+import { until } from '../support/until.js';
 import { simulated } from '../support/preset.js';
 
 const LAUNCHER = resolve(import.meta.dirname, '../../bin/llm-tui.js');
@@ -41,7 +42,7 @@ class Tmux {
   }
 
   async shows(wanted: string | RegExp): Promise<string> {
-    return eventually(`the pane shows ${String(wanted)}`, () => {
+    return until(`the pane shows ${String(wanted)}`, () => {
       const screen = this.screen();
       return (typeof wanted === 'string' ? screen.includes(wanted) : wanted.test(screen)) && screen;
     });

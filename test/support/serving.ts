@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Snapshot } from '../../src/client/types.js';
+import { until } from './until.js';
 
 const LAUNCHER = resolve(import.meta.dirname, '../../bin/llm-tui.js');
 
@@ -18,7 +19,7 @@ export interface Served extends AsyncDisposable {
   snapshot(): Promise<Snapshot>;
   post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
   /** Waits until the snapshot satisfies the condition; what it returned. */
-  until<T>(what: string, condition: (snapshot: Snapshot) => T | null | false | undefined): Promise<T>;
+  until<T>(what: string, condition: (snapshot: Snapshot) => T): Promise<Exclude<T, false | null | undefined>>;
 }
 
 /** A directory that goes with the test. */
@@ -86,7 +87,7 @@ export async function serve(...args: readonly string[]): Promise<Served> {
       const headers = { 'content-type': 'application/json' };
       return fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body), signal: signal ?? null });
     },
-    until: (what, condition) => eventually(what, async () => condition(await snapshot())),
+    until: (what, condition) => until(what, async () => condition(await snapshot())),
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM');
@@ -95,21 +96,6 @@ export async function serve(...args: readonly string[]): Promise<Served> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** Asks again and again until the answer is there; fails with what was waited for. */
-export async function eventually<T>(
-  what: string,
-  ask: () => Promise<T | null | false | undefined> | T | null | false | undefined,
-  limitMillis = 30_000,
-): Promise<T> {
-  const end = performance.now() + limitMillis;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== null && answer !== false && answer !== undefined) return answer;
-    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`);
-    await new Promise((resume) => setTimeout(resume, 25));
-  }
 }
 
 /** Pids of the children of a process, direct and indirect, that are alive (Linux). */
@@ -122,11 +108,6 @@ export function descendants(pid: number): readonly number[] {
   const below = (parent: number): number[] =>
     [...parents].filter(([, other]) => other === parent).flatMap(([child]) => [child, ...below(child)]);
   return below(pid);
-}
-
-export function isAlive(pid: number): boolean {
-  const stat = readStat(pid);
-  return stat !== null && stat.state !== 'Z';
 }
 
 function readStat(pid: number): { readonly state: string; readonly parent: number } | null {

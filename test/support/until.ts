@@ -7,12 +7,13 @@ const LIMIT_MILLIS = 20_000;
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
+  limitMillis: number = LIMIT_MILLIS,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const limit = Date.now() + LIMIT_MILLIS;
+  const limit = Date.now() + limitMillis;
   for (;;) {
     const value = await condition();
     if (value !== false && value !== null && value !== undefined) return value as Exclude<T, false | null | undefined>;
-    if (Date.now() > limit) throw new Error(`Waited ${LIMIT_MILLIS} ms in vain until ${what}.`);
+    if (Date.now() > limit) throw new Error(`Waited ${limitMillis} ms in vain until ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLIS));
   }
 }
