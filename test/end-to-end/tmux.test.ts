@@ -66,7 +66,6 @@ describe('in a real tmux', () => {
     tmux = new Tmux();
     tmux.start(columns, rows);
     const preset = simulated('CUDA0=24GiB,CUDA1=8GiB', { alpha: { 'sim-size': '4GiB', 'sim-load-seconds': 0.2 } });
-    tmux.enter('stty -a > before; clear');
     tmux.enter(`cd ${tmux.directory}; stty -a > before; clear`);
     tmux.enter(`${process.execPath} ${LAUNCHER} --port 0 ${preset.join(' ')}`);
     await tmux.shows('alpha');
