@@ -28,6 +28,7 @@ export function toModelSpec(
     stopTimeoutMillis: entry.stopTimeoutMillis,
     invalid: entry.invalid,
     fingerprint: fingerprintOf(entry, fingerprintExtra),
+    known: null,
   };
 }
 

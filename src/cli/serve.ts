@@ -35,6 +35,7 @@ export interface Serving {
 /** Stop-timeout of a model whose preset gives none (llama-server: 10 s). */
 const STOP_TIMEOUT_MILLIS = 10_000;
 const RELEASE_LIMIT_MILLIS = 5000;
+const MEASURE_LIMIT_MILLIS = 300_000;
 
 /**
  * Starts the supervisor: everything that can be wrong with what the user gave is found before anything is served.
@@ -106,6 +107,11 @@ function makeSupervisor(
     marginBytes: flags.marginBytes,
     hostMarginBytes: flags.hostMarginBytes,
     policy: 'lru',
+    admission: 'wait',
+    minResidencyMillis: 0,
+    queueTimeoutMillis: 0,
+    measures: false,
+    measureLimitMillis: MEASURE_LIMIT_MILLIS,
     maxWaitMillis: flags.maxWaitMillis,
     queueMax: flags.queueMax,
     releaseLimitMillis: RELEASE_LIMIT_MILLIS,

@@ -1,22 +1,17 @@
 import { bytesOn, sumOf } from './amounts.js';
-import {
-  isShort,
-  planEviction,
-  POLICIES,
-  remaining,
-  surveyVictims,
-  type Candidate,
-  type Field,
-  type Shortage,
-} from './eviction.js';
-import { availableBytes, claimFor, isLeaving, ledgerOf, limitsLoads, type Ledger } from './ledger.js';
-import type { ClaimQuality, Instance, Model, Placement, State } from './state.js';
+import { availableBytes, claimFor, isLeaving, limitsLoads, type Ledger } from './ledger.js';
+import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
+import type { ClaimQuality, Instance, Model, Placement, QueueEntry, State } from './state.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type ModelId } from './units.js';
+import { NO_FIELD, surveyVictims, type Field } from './victims.js';
 
 /** A placement with what would be counted for it. */
 export interface Layout {
+  /** What it will claim once it is up. */
   readonly claim: DeviceBytes;
   readonly claimQuality: ClaimQuality;
+  /** What has to be found now: the claim, less what a sleeping or parked instance holds already. */
+  readonly need: DeviceBytes;
   /** Null when there is only one way to lay the model out: its own options say where it goes. */
   readonly devices: readonly DeviceName[] | null;
   /** True when it cannot fit whole even alone, and is left to size itself. */
@@ -30,6 +25,8 @@ export type Verdict = {
   readonly field: Field;
 } & (
   | { readonly kind: 'admit' }
+  /** It does not fit, and is loaded all the same: `--admission proceed`. */
+  | { readonly kind: 'proceed' }
   | { readonly kind: 'evict'; readonly victims: readonly Candidate[] }
   /** Enough is already leaving. */
   | { readonly kind: 'wait-leaving' }
@@ -39,6 +36,8 @@ export type Verdict = {
   | { readonly kind: 'wait-busy'; readonly blockers: readonly Candidate[] }
   /** Room that is set aside for the head of the queue is not taken. */
   | { readonly kind: 'wait-turn' }
+  /** It would have to wait, and `--admission refuse` says that nobody waits. */
+  | { readonly kind: 'refuse-busy' }
   | { readonly kind: 'refuse-pinned'; readonly pinned: readonly Candidate[] }
   | { readonly kind: 'refuse-too-large' }
 );
@@ -51,8 +50,10 @@ const RANK: Readonly<Record<Verdict['kind'], number>> = {
   'wait-sizing': 3,
   'wait-busy': 4,
   'wait-turn': 5,
-  'refuse-pinned': 6,
-  'refuse-too-large': 7,
+  proceed: 6,
+  'refuse-busy': 7,
+  'refuse-pinned': 8,
+  'refuse-too-large': 9,
 };
 
 /** Room that nobody but the head of the queue may take. */
@@ -67,9 +68,16 @@ export const NOTHING_SET_ASIDE: SetAside = { bytes: {}, instances: 0 };
  * One look at whether and how a model can be brought up. The count of instances and the memory of every device are
  * judged together. `mayEvict` is false for entries behind the head, which go first only if nobody has to leave.
  */
-export function judge(state: State, ledger: Ledger, model: Model, setAside: SetAside, mayEvict: boolean): Verdict {
-  const layouts = model.spec.placements.map((placement) => layoutOf(state, model, placement));
-  const verdicts = layouts.map((layout) => judgeLayout(state, ledger, model, layout, setAside, mayEvict));
+export function judge(
+  state: State,
+  ledger: Ledger,
+  entry: QueueEntry,
+  model: Model,
+  setAside: SetAside,
+  mayEvict: boolean,
+): Verdict {
+  const layouts = layoutsOf(state, model);
+  const verdicts = layouts.map((layout) => judgeLayout(state, ledger, entry, model, layout, setAside, mayEvict));
   return verdicts.reduce((best, verdict) => (isBetter(verdict, best) ? verdict : best));
 }
 
@@ -82,14 +90,29 @@ function evictedBytes(victims: readonly Candidate[]): Bytes {
   return victims.reduce((sum, victim) => sum + sumOf(victim.gives), 0);
 }
 
-function layoutOf(state: State, model: Model, placement: Placement): Layout {
+/** Waking needs what was given up, where it was; a load may be laid out in every way that is known. */
+function layoutsOf(state: State, model: Model): readonly Layout[] {
+  if (model.instance !== null) return [wakingLayout(model.instance)];
+  const placements = model.measured ?? model.spec.placements;
+  return placements.map((placement) => loadingLayout(state, model, placement, placements.length > 1));
+}
+
+function wakingLayout({ awakeClaim, claim, claimQuality }: Instance): Layout {
+  const need = Object.fromEntries(
+    Object.entries(awakeClaim).map(([name, bytes]) => [name, Math.max(0, bytes - bytesOn(claim, name))]),
+  );
+  return { claim: awakeClaim, claimQuality, need, devices: null, squeezed: false };
+}
+
+function loadingLayout(state: State, model: Model, placement: Placement, isChoice: boolean): Layout {
   const { claim, claimQuality } = claimFor(model, placement);
-  const devices = model.spec.placements.length > 1 ? Object.keys(placement.need).filter((name) => name !== HOST) : null;
-  if (!model.spec.fits) return { claim, claimQuality, devices, squeezed: false };
+  const devices = isChoice ? Object.keys(placement.need).filter((name) => name !== HOST) : null;
+  if (!model.spec.fits) return { claim, claimQuality, need: claim, devices, squeezed: false };
 
   const capped: Record<DeviceName, Bytes> = {};
   for (const [name, bytes] of Object.entries(claim)) capped[name] = Math.min(bytes, roomWhenAlone(state, name));
-  return { claim: capped, claimQuality, devices, squeezed: Object.keys(claim).some((d) => capped[d] !== claim[d]) };
+  const squeezed = Object.keys(claim).some((name) => capped[name] !== claim[name]);
+  return { claim: capped, claimQuality, need: capped, devices, squeezed };
 }
 
 /** What one model could have on a device if nothing else of ours were there. */
@@ -104,62 +127,72 @@ function roomWhenAlone(state: State, name: DeviceName): Bytes {
  * 2. It fits once those who are leaving have left: wait for them, ask nobody else.
  * 3. It could never fit, even alone: too large.
  * 4. Somebody may be asked to leave, and that is enough: evict.
- * 5. It would be enough once busy or loading ones are done: wait for them.
+ * 5. It would be enough once busy, loading or young ones may leave: wait for them.
  * 6. Pinned ones are in the way.
+ * `--admission refuse` makes 5 a refusal, `proceed` makes 3, 5 and 6 a load with a warning.
  */
 function judgeLayout(
   state: State,
   ledger: Ledger,
+  entry: QueueEntry,
   model: Model,
   layout: Layout,
   setAside: SetAside,
   mayEvict: boolean,
 ): Verdict {
-  const now = shortageOf(state, ledger, layout.claim, setAside);
-  const afterLeaving = withoutLeaving(state, ledger, layout.claim, setAside);
-  const field = surveyVictims(state, model.spec.id, afterLeaving);
-  const base = { layout, shortage: now, field };
-
-  if (!isShort(now)) {
+  const places = model.instance === null ? 1 : 0;
+  const shortage = shortageOf(state, ledger, layout.need, places, setAside);
+  if (!isShort(shortage)) {
+    const base = { layout, shortage, field: NO_FIELD };
     const sizing = otherSizing(state, model, layout);
     return sizing === null ? { ...base, kind: 'admit' } : { ...base, kind: 'wait-sizing', ...sizing };
   }
-  if (!mayEvict) return { ...base, kind: 'wait-turn' };
-  if (!isShort(afterLeaving)) return { ...base, kind: 'wait-leaving' };
-  if (isTooLarge(state, layout.claim)) return { ...base, kind: 'refuse-too-large' };
+  if (!mayEvict) return { layout, shortage, field: NO_FIELD, kind: 'wait-turn' };
 
-  const policy = POLICIES[state.settings.policy];
-  const victims = planEviction(field.candidates, afterLeaving, policy);
-  if (victims !== null) return { ...base, shortage: afterLeaving, kind: 'evict', victims };
+  const missing = withoutLeaving(state, ledger, shortage);
+  const field = surveyVictims(state, entry, missing);
+  if (!isShort(missing)) return { layout, shortage, field, kind: 'wait-leaving' };
 
-  const withBlockers = planEviction([...field.candidates, ...field.blockers], afterLeaving, policy);
-  if (withBlockers !== null) {
-    const blockers = withBlockers.filter((candidate) => field.blockers.includes(candidate));
-    return { ...base, shortage: afterLeaving, kind: 'wait-busy', blockers };
-  }
-  return { ...base, shortage: afterLeaving, kind: 'refuse-pinned', pinned: field.pinned };
+  const base = { layout, shortage: missing, field };
+  const { admission, policy } = state.settings;
+  const tooLarge = isTooLarge(state, layout.claim);
+  const victims = tooLarge ? null : POLICIES[policy](field.candidates, missing);
+  if (victims !== null) return { ...base, field: withUnneeded(field, victims), kind: 'evict', victims };
+  if (admission === 'proceed') return { ...base, kind: 'proceed' };
+  if (tooLarge) return { ...base, kind: 'refuse-too-large' };
+
+  const later = POLICIES[policy]([...field.candidates, ...field.blockers], missing);
+  if (later === null) return { ...base, kind: 'refuse-pinned', pinned: field.pinned };
+  if (admission === 'refuse') return { ...base, kind: 'refuse-busy' };
+  return { ...base, kind: 'wait-busy', blockers: later.filter((candidate) => field.blockers.includes(candidate)) };
 }
 
-/** What is missing right now for this claim. */
-export function shortageOf(state: State, ledger: Ledger, claim: DeviceBytes, setAside: SetAside): Shortage {
+/** Those who could have left too, but need not, are passed over like the others. */
+function withUnneeded(field: Field, victims: readonly Candidate[]): Field {
+  const unneeded = field.candidates.filter((candidate) => !victims.includes(candidate));
+  const passed = unneeded.map(({ model }) => ({ model, reason: 'not needed' as const, requests: 0 }));
+  return { ...field, passedOver: [...field.passedOver, ...passed] };
+}
+
+/** What is missing right now: bytes on each device, and places where their number is limited. */
+function shortageOf(state: State, ledger: Ledger, need: DeviceBytes, places: number, setAside: SetAside): Shortage {
   const bytes: Record<DeviceName, Bytes> = {};
-  for (const [name, need] of Object.entries(claim)) {
+  for (const [name, needed] of Object.entries(need)) {
     const account = ledger[name];
     // A device that nobody has reported yet limits nothing.
-    if (account === undefined || need === 0 || !limitsLoads(account.device)) continue;
-    const missing = need - (availableBytes(account) - bytesOn(setAside.bytes, name));
+    if (account === undefined || needed === 0 || !limitsLoads(account.device)) continue;
+    const missing = needed - (availableBytes(account) - bytesOn(setAside.bytes, name));
     if (missing > 0) bytes[name] = missing;
   }
   const { modelsMax } = state.settings;
-  const over = modelsMax > 0 ? runningInstances(state) + setAside.instances + 1 - modelsMax : 0;
+  const over = modelsMax > 0 && places > 0 ? runningInstances(state) + setAside.instances + places - modelsMax : 0;
   return { bytes, instances: Math.max(0, over) };
 }
 
 /** What will still be missing once everybody who is on the way out has gone and given back what it holds. */
-function withoutLeaving(state: State, ledger: Ledger, claim: DeviceBytes, setAside: SetAside): Shortage {
-  const shortage = shortageOf(state, ledger, claim, setAside);
-  const leaving = Object.fromEntries(Object.entries(ledger).map(([name, account]) => [name, account.leavingBytes]));
-  const { bytes } = remaining({ bytes: shortage.bytes, instances: 0 }, [{ gives: leaving }]);
+function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Shortage {
+  const gives = Object.fromEntries(Object.entries(ledger).map(([name, account]) => [name, account.leavingBytes]));
+  const { bytes } = remaining({ bytes: shortage.bytes, instances: 0 }, [{ gives }]);
   return { bytes, instances: Math.max(0, shortage.instances - leavingInstances(state)) };
 }
 
@@ -169,15 +202,17 @@ function isTooLarge(state: State, claim: DeviceBytes): boolean {
 
 /** Instances that count against `--models-max`: running, stopping, and those whose memory is not back yet. */
 export function runningInstances(state: State): number {
-  return liveInstances(state).length + state.releases.length;
+  return countInstances(state, () => true) + state.releases.length;
 }
 
 function leavingInstances(state: State): number {
-  return liveInstances(state).filter(isLeaving).length + state.releases.length;
+  return countInstances(state, isLeaving) + state.releases.length;
 }
 
-function liveInstances(state: State): readonly Instance[] {
-  return Object.values(state.models).flatMap((model) => model.instance ?? []);
+function countInstances(state: State, which: (instance: Instance) => boolean): number {
+  let count = 0;
+  for (const { instance } of Object.values(state.models)) if (instance !== null && which(instance)) count += 1;
+  return count;
 }
 
 /**
@@ -189,7 +224,7 @@ function otherSizing(
   model: Model,
   layout: Layout,
 ): { readonly other: ModelId; readonly device: DeviceName } | null {
-  if (model.spec.contextPinned) return null;
+  if (model.spec.contextPinned || model.instance !== null) return null;
   for (const other of Object.values(state.models)) {
     if (other.instance?.phase !== 'loading' || other.spec.contextPinned) continue;
     const { claim } = other.instance;
@@ -197,10 +232,4 @@ function otherSizing(
     if (shared !== undefined) return { other: other.spec.id, device: shared };
   }
   return null;
-}
-
-/** The ledger and the verdict for one model, as the head of the queue would get it now. */
-export function judgeNow(state: State, model: Model): { readonly ledger: Ledger; readonly verdict: Verdict } {
-  const ledger = ledgerOf(state);
-  return { ledger, verdict: judge(state, ledger, model, NOTHING_SET_ASIDE, true) };
 }

@@ -2,6 +2,7 @@ import type { EventBody } from './events.js';
 import { drainInstance, stopInstance } from './lifecycle.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
 import { unknownModel } from './leases.js';
+import { cancelMeasuring, wantMeasured } from './measure.js';
 import type { Model, ModelSpec } from './state.js';
 import { modelOf, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
@@ -26,7 +27,10 @@ export function onCatalog(turn: Turn, event: Extract<EventBody, { type: 'catalog
 
   const going = before.filter((id) => !listed.has(id) && modelOf(turn.state, id) !== null);
   turn.state.modelOrder = [...specs.map((spec) => spec.id), ...going];
-  for (const spec of specs) if (modelOf(turn.state, spec.id)?.pinned) wantPinned(turn, spec.id);
+  for (const spec of specs) {
+    wantMeasured(turn, spec.id, false);
+    if (modelOf(turn.state, spec.id)?.pinned) wantPinned(turn, spec.id);
+  }
 }
 
 /** The first of two entries with one id keeps it. `__proto__` cannot be a key of plain data. */
@@ -45,10 +49,24 @@ function newModel(spec: ModelSpec, pinned: boolean): Model {
     lastExit: null,
     failures: 0,
     retryAt: 0,
-    observed: null,
-    raised: null,
-    loadMillis: null,
     removed: false,
+    ...whatIsKnown(spec),
+  };
+}
+
+type Learnt = 'observed' | 'raised' | 'loadMillis' | 'measure' | 'measured' | 'measureAgain' | 'failedMeasurements';
+
+/** What was learnt of a model belongs to its arguments: new ones start with what earlier runs have left for them. */
+function whatIsKnown({ known }: ModelSpec): Pick<Model, Learnt> {
+  const measured = known?.measured ?? null;
+  return {
+    observed: known?.observed ?? null,
+    raised: null,
+    loadMillis: known?.loadMillis ?? null,
+    measure: measured === null ? 'unmeasured' : 'measured',
+    measured,
+    measureAgain: false,
+    failedMeasurements: 0,
   };
 }
 
@@ -56,8 +74,8 @@ function update(turn: Turn, known: Model, spec: ModelSpec, pinned: boolean): voi
   const changed = known.spec.fingerprint !== spec.fingerprint;
   patchModel(turn, spec.id, { spec, pinned, removed: false });
   if (!changed) return;
-  // What was learnt of it belongs to the old arguments.
-  patchModel(turn, spec.id, { observed: null, raised: null, failures: 0, retryAt: 0, loadMillis: null });
+  cancelMeasuring(turn, spec.id);
+  patchModel(turn, spec.id, { failures: 0, retryAt: 0, ...whatIsKnown(spec) });
   if (known.instance !== null && known.instance.fingerprint !== spec.fingerprint) {
     leave(turn, known, { kind: 'catalog', change: 'changed' });
   }
@@ -66,6 +84,7 @@ function update(turn: Turn, known: Model, spec: ModelSpec, pinned: boolean): voi
 function remove(turn: Turn, id: ModelId): void {
   const model = modelOf(turn.state, id);
   if (model === null) return;
+  cancelMeasuring(turn, id);
   rejectWaiters(turn, id, unknownModel(id));
   dropEntry(turn, id);
   if (model.instance === null) {

@@ -14,6 +14,8 @@ export type DecisionKind =
   | 'out-of-memory'
   | 'pin'
   | 'unpin'
+  | 'wake'
+  | 'measure'
   | 'notice';
 
 /** Who asked for what was decided. */
@@ -71,6 +73,8 @@ export interface Decision {
   readonly modelsMax: number;
   readonly plan: readonly Victim[];
   readonly passedOver: readonly PassedOver[];
+  /** True when it was carried out although memory or count say no (`--admission proceed`). */
+  readonly proceeded: boolean;
   /** The whole of it in one sentence, for people. */
   readonly sentence: string;
 }

@@ -1,5 +1,5 @@
 import type { TimerName } from './events.js';
-import type { DeviceName, Millis, ModelId, RequestId } from './units.js';
+import type { DeviceBytes, DeviceName, Millis, ModelId, RequestId } from './units.js';
 
 /** What the supervisor has to do. Results come back as events of the same (model, generation). */
 export type Effect =
@@ -35,4 +35,17 @@ export type Effect =
   | { readonly type: 'arm-timer'; readonly at: Millis; readonly timer: TimerName }
   /** A transition is under way (or has ended): how closely to watch the devices. */
   | { readonly type: 'watch-devices'; readonly closely: boolean }
+  /** Bring a sleeping or parked instance back; its room is reserved. `ready` of the same generation answers. */
+  | { readonly type: 'wake'; readonly model: ModelId; readonly generation: number }
+  /** Find out what a model needs, without allocating it; `measured` answers. */
+  | { readonly type: 'measure'; readonly model: ModelId; readonly fingerprint: string }
+  | { readonly type: 'cancel-measure'; readonly model: ModelId; readonly fingerprint: string }
+  /** What was learnt of a model, to be kept over restarts. */
+  | {
+      readonly type: 'remember';
+      readonly model: ModelId;
+      readonly fingerprint: string;
+      readonly observed: DeviceBytes | null;
+      readonly loadMillis: Millis | null;
+    }
   | { readonly type: 'save-pins'; readonly pins: readonly ModelId[] };

@@ -1,4 +1,4 @@
-import type { DeviceKind, ExitClass, ModelSpec, Settings } from './state.js';
+import type { DeviceKind, ExitClass, ModelSpec, Placement, Settings } from './state.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId, RequestId } from './units.js';
 
 /** What a probe says of one device. */
@@ -19,7 +19,14 @@ export interface InstanceReading {
   readonly resident: DeviceBytes;
 }
 
-export type OperatorAction = 'load' | 'unload' | 'kill' | 'pin' | 'unpin' | 'block' | 'unblock';
+/** What a child says of a device that no probe serves: the whole of it, and what it sees free. */
+export interface DeviceReport {
+  readonly name: DeviceName;
+  readonly totalBytes: Bytes;
+  readonly freeBytes: Bytes;
+}
+
+export type OperatorAction = 'load' | 'unload' | 'kill' | 'pin' | 'unpin' | 'block' | 'unblock' | 'measure';
 
 /** Everything that can happen. The time on an event is the only time that the scheduler knows. */
 export type Event = { readonly at: Millis } & EventBody;
@@ -54,8 +61,25 @@ export type EventBody =
       readonly contextTokens: number | null;
       /** What it allocated, where it says so. */
       readonly effective: DeviceBytes | null;
+      /** Devices as it sees them, where it says so. */
+      readonly reports?: readonly DeviceReport[];
     }
+  /** It has left memory by itself, or its weights have been moved to the host. */
   | { readonly type: 'sleeping'; readonly model: ModelId; readonly generation: number }
+  | { readonly type: 'parked'; readonly model: ModelId; readonly generation: number }
+  | {
+      readonly type: 'measured';
+      readonly model: ModelId;
+      /** What was measured; a result for other arguments than the present ones is ignored. */
+      readonly fingerprint: string;
+      /** Ways to lay it out as measured; null: it could not be measured. */
+      readonly placements: readonly Placement[] | null;
+      readonly reports?: readonly DeviceReport[];
+      /** Why not, in one sentence; empty when it could. */
+      readonly reason: string;
+    }
+  /** The operator sets the margin of one device. */
+  | { readonly type: 'margin'; readonly device: DeviceName; readonly marginBytes: Bytes }
   | {
       readonly type: 'exited';
       readonly model: ModelId;
@@ -77,5 +101,8 @@ export type EventBody =
 export type TimerName =
   | { readonly kind: 'retry'; readonly model: ModelId }
   | { readonly kind: 'release'; readonly model: ModelId; readonly generation: number }
+  | { readonly kind: 'measure-limit'; readonly model: ModelId; readonly fingerprint: string; readonly since: Millis }
+  | { readonly kind: 'queue-timeout'; readonly model: ModelId; readonly request: RequestId }
+  | { readonly kind: 'min-residency'; readonly model: ModelId; readonly generation: number }
   | { readonly kind: 'drain'; readonly model: ModelId; readonly generation: number }
   | { readonly kind: 'max-wait'; readonly model: ModelId; readonly since: Millis };

@@ -1,8 +1,8 @@
 import { bytesOn } from './amounts.js';
 import type { Layout, Verdict } from './admission.js';
 import type { DeviceFigures, PassedOver, Victim } from './decisions.js';
-import type { Shortage } from './eviction.js';
-import type { StopReason } from './state.js';
+import type { Shortage } from './policies.js';
+import type { PolicyName, Settings, StopReason } from './state.js';
 import { GIB, MIB, type Bytes, type DeviceBytes, type Millis } from './units.js';
 
 /** Bytes for people: GiB with one decimal, MiB below one GiB. */
@@ -63,7 +63,7 @@ export function sayAdmission(
   figures: readonly DeviceFigures[],
   behindHead: boolean,
 ): string {
-  const need = `${layout.claimQuality === 'estimate' ? 'about ' : ''}${sayAmounts(layout.claim)}`;
+  const need = `${layout.claimQuality === 'estimate' ? 'about ' : ''}${sayAmounts(layout.need)}`;
   const unlimited = figures.every((figure) => figure.marginBytes === 0);
   const available = figures
     .filter((figure) => figure.needBytes > 0)
@@ -74,13 +74,24 @@ export function sayAdmission(
   return `${model}: ${behindHead ? 'goes first, nobody has to leave for it; ' : ''}needs ${need}${room}`;
 }
 
-export function sayEviction(victim: Victim, forModel: string, shortage: Shortage, modelsMax: number): string {
+const CHOSEN_FOR: Readonly<Record<PolicyName, string>> = {
+  lru: 'least recently used',
+  'lru-any-device': 'least recently used on any device',
+  cost: 'cheapest to bring back for what it gives',
+};
+
+export function sayEviction(
+  victim: Victim,
+  forModel: string,
+  shortage: Shortage,
+  { modelsMax, policy }: Pick<Settings, 'modelsMax' | 'policy'>,
+): string {
   const shortDevices = Object.keys(shortage.bytes);
   const gives = Object.fromEntries(shortDevices.map((device) => [device, bytesOn(victim.givesBytes, device)]));
-  const where = shortDevices.length > 0 ? ` on ${sayList(shortDevices)}` : '';
+  const where = shortDevices.length > 0 && policy !== 'lru-any-device' ? ` on ${sayList(shortDevices)}` : '';
   const what = shortDevices.length > 0 ? `gives ${sayAmounts(gives)}, ` : '';
   return (
-    `${victim.model} for ${forModel}: least recently used${where} (idle ${sayDuration(victim.idleMillis)}), ` +
+    `${victim.model} for ${forModel}: ${CHOSEN_FOR[policy]}${where} (idle ${sayDuration(victim.idleMillis)}), ` +
     `${what}${sayShortage(shortage, modelsMax)}`
   );
 }
@@ -102,6 +113,10 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
       return `${model}: ${missing}; ${others}`;
     case 'wait-turn':
       return `${model}: ${missing}; its turn comes after those queued before it`;
+    case 'proceed':
+      return `${model}: ${missing}; loaded all the same (--admission proceed)`;
+    case 'refuse-busy':
+      return `${model}: ${missing}; ${others}; nobody waits (--admission refuse)`;
     case 'refuse-pinned': {
       const names = sayList(verdict.pinned.map((pinned) => pinned.model));
       return `${model}: ${missing}, and pinned ${names} ${verdict.pinned.length > 1 ? 'are' : 'is'} in the way`;

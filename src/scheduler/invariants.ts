@@ -34,7 +34,11 @@ function instanceViolations(state: State): readonly string[] {
     generations.add(instance.generation);
     if (instance.generation >= state.nextGeneration) found.push(`${id}: a generation that was never given`);
     if (new Set(instance.leases).size !== instance.leases.length) found.push(`${id}: a request has two leases`);
-    if (instance.phase === 'loading' && instance.leases.length > 0) found.push(`${id}: a lease while loading`);
+    if (instance.phase !== 'ready' && instance.phase !== 'stopping' && instance.leases.length > 0) {
+      found.push(`${id}: a lease while ${instance.phase}`);
+    }
+    const resting = instance.phase === 'sleeping' || instance.phase === 'parked';
+    if (resting && instance.restingSince === null) found.push(`${id}: at rest since no time`);
     if ((instance.phase === 'stopping') !== (instance.stopReason !== null))
       found.push(`${id}: stopping without a reason`);
     if (instance.draining !== null && instance.leases.length === 0)

@@ -1,6 +1,9 @@
-import type { EventBody } from './events.js';
+import type { EventBody, TimerName } from './events.js';
+import { isLeaving } from './ledger.js';
 import { stopInstance } from './lifecycle.js';
 import { dropEntry, joinQueue, leaveQueue, rejectRequest, waitersInQueue, type Rejection } from './queue.js';
+import { wantMeasured } from './measure.js';
+import { retryAfterSeconds } from './retry-after.js';
 import type { Model } from './state.js';
 import { entryOf, modelOf, patchInstance, type Turn } from './turn.js';
 import type { ModelId, RequestId } from './units.js';
@@ -23,7 +26,32 @@ export function onRequest(turn: Turn, event: Extract<EventBody, { type: 'request
   const rejection = reasonNotToQueue(turn, model, event.autoload);
   if (rejection !== null) rejectRequest(turn, event.request, event.model, rejection);
   else if (takesLeases(model)) grant(turn, event.model, [event.request]);
-  else joinQueue(turn, event.model, event.request);
+  else wait(turn, event.model, event.request);
+}
+
+/** A place in the queue. A model whose need is not known yet is measured before all others. */
+function wait(turn: Turn, id: ModelId, request: RequestId): void {
+  joinQueue(turn, id, request);
+  if (turn.state.measureQueue.includes(id)) wantMeasured(turn, id, true);
+  const { queueTimeoutMillis } = turn.state.settings;
+  if (queueTimeoutMillis === 0) return;
+  const timer = { kind: 'queue-timeout', model: id, request } as const;
+  turn.effects.push({ type: 'arm-timer', at: turn.state.now + queueTimeoutMillis, timer });
+}
+
+/** A request has waited as long as one may (`--queue-timeout`). */
+export function onQueueTimeout(turn: Turn, timer: Extract<TimerName, { kind: 'queue-timeout' }>): void {
+  const entry = entryOf(turn.state, timer.model);
+  if (!entry?.waiters.some((waiter) => waiter.request === timer.request)) return;
+  const waited = Math.round(turn.state.settings.queueTimeoutMillis / 1000);
+  rejectRequest(turn, timer.request, timer.model, {
+    status: 503,
+    code: 'queue_timeout',
+    message: `model '${timer.model}' was not ready within ${waited} s (--queue-timeout): ${entry.why}`,
+    retryAfterSeconds: retryAfterSeconds(turn.state, timer.model),
+    decision: entry.decision,
+  });
+  leaveQueue(turn, timer.model, timer.request);
 }
 
 /** The client has gone or its response is complete; whichever it was, it is over, once. */
@@ -74,7 +102,7 @@ function reasonNotToQueue(turn: Turn, model: Model, autoload: boolean): Rejectio
     return refuse('model_invalid', `model '${id}' cannot be loaded: ${model.spec.invalid}`, null);
   if (model.blocked) return refuse('model_blocked', `model '${id}' is blocked by the operator; unblock it first`, null);
   if (takesLeases(model)) return null;
-  if (!autoload && model.instance?.phase !== 'loading') {
+  if (!autoload && (model.instance === null || isLeaving(model.instance))) {
     return refuse(
       'model_not_loaded',
       `model '${id}' is not loaded, and this request must not load it (autoload is off)`,
@@ -91,7 +119,8 @@ function reasonNotToQueue(turn: Turn, model: Model, autoload: boolean): Rejectio
     );
   }
   if (waitersInQueue(state.queue) >= state.settings.queueMax) {
-    return refuse('queue_full', `${state.settings.queueMax} requests are waiting already (--queue-max)`, 5);
+    const message = `${state.settings.queueMax} requests are waiting already (--queue-max)`;
+    return refuse('queue_full', message, retryAfterSeconds(state, id));
   }
   return null;
 }

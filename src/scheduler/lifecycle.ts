@@ -3,8 +3,10 @@ import type { Layout } from './admission.js';
 import type { EventBody } from './events.js';
 import { sayAmounts, sayDuration, sayStopReason } from './explain.js';
 import type { ExitReport, Instance, Model, Release, StopReason } from './state.js';
+import { retryMeasuring } from './measure.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
-import { entryOf, instanceOf, modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
+import { takeReports } from './reports.js';
+import { entryOf, instanceOf, modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { DeviceBytes, Millis, ModelId } from './units.js';
 
 /** Loads of one model that run out of memory, or lose their port, in a row before its waiters are told. */
@@ -14,7 +16,7 @@ const FIRST_BACKOFF_MILLIS = 1000;
 const LONGEST_BACKOFF_MILLIS = 60_000;
 
 /** Reserves what the layout needs and asks for a child of a new generation. */
-export function startInstance(turn: Turn, model: Model, layout: Layout): void {
+export function startInstance(turn: Turn, model: Model, layout: Layout, beyondLimits: boolean): void {
   const generation = turn.state.nextGeneration;
   turn.state.nextGeneration += 1;
   const { now } = turn.state;
@@ -29,6 +31,9 @@ export function startInstance(turn: Turn, model: Model, layout: Layout): void {
     contextTokens: null,
     claim: layout.claim,
     claimQuality: layout.claimQuality,
+    awakeClaim: layout.claim,
+    restingSince: null,
+    beyondLimits: layout.squeezed || beyondLimits,
     resident: {},
     leases: [],
     draining: null,
@@ -39,17 +44,31 @@ export function startInstance(turn: Turn, model: Model, layout: Layout): void {
   turn.effects.push({ type: 'spawn', model: model.spec.id, generation, devices: layout.devices });
 }
 
+/** Reserves what a sleeping or parked instance gave up and asks for it to come back: waking is a load. */
+export function wakeInstance(turn: Turn, model: Model, beyondLimits: boolean): void {
+  const { id } = model.spec;
+  if (model.instance === null) return;
+  const { awakeClaim, generation } = model.instance;
+  patchInstance(turn, id, { phase: 'loading', claim: awakeClaim, restingSince: null, progress: null, beyondLimits });
+  turn.effects.push({ type: 'wake', model: id, generation });
+}
+
+/** True for a child that has not been up yet: it does not read its messages. */
+function isStarting(instance: Instance): boolean {
+  return instance.phase === 'loading' && instance.readyAt === null;
+}
+
 /** From this moment the instance takes no lease; it counts until its exit is seen and its memory is back. */
 export function stopInstance(turn: Turn, id: ModelId, reason: StopReason, timeoutMillis?: Millis): void {
   const model = modelOf(turn.state, id);
   if (!model?.instance || model.instance.phase === 'stopping') return;
-  const { generation, phase } = model.instance;
+  const { instance } = model;
   patchInstance(turn, id, { phase: 'stopping', stopReason: reason, draining: null });
   turn.effects.push({
     type: 'stop',
     model: id,
-    generation,
-    loading: phase === 'loading',
+    generation: instance.generation,
+    loading: isStarting(instance),
     timeoutMillis: timeoutMillis ?? model.spec.stopTimeoutMillis,
   });
 }
@@ -69,41 +88,60 @@ export function drainInstance(turn: Turn, id: ModelId, reason: StopReason, limit
   }
 }
 
-/** A child is up, or back from sleep. Says nothing about an instance that is already stopping. */
+/** A child is up, or back from its rest. Says nothing about an instance that is already stopping. */
 export function onReady(turn: Turn, event: Extract<EventBody, { type: 'ready' }>): void {
   const instance = instanceOf(turn.state, event.model, event.generation);
   if (instance === null) return;
-  if (instance.phase === 'sleeping') {
-    patchInstance(turn, event.model, { phase: 'ready' });
-    return;
+  const { model: id } = event;
+  switch (instance.phase) {
+    case 'loading':
+      if (instance.readyAt === null) becomeReady(turn, id, instance, event);
+      else backFromRest(turn, id, instance);
+      return;
+    case 'sleeping':
+    case 'parked':
+      // It came back by itself: what it holds then is a fact, whether there was room for it or not.
+      patchInstance(turn, id, { claim: instance.awakeClaim, restingSince: null });
+      backFromRest(turn, id, instance);
+      return;
+    case 'ready':
+    case 'stopping':
+      return;
   }
-  if (instance.phase !== 'loading') return;
+}
 
+function becomeReady(turn: Turn, id: ModelId, instance: Instance, event: Extract<EventBody, { type: 'ready' }>): void {
   const { now } = turn.state;
   const contextTokens = event.contextTokens ?? instance.contextTokens;
   const ready = { phase: 'ready', readyAt: now, lastUsedAt: now, progress: null, contextTokens } as const;
-  patchInstance(turn, event.model, { ...ready, ...claimWhenReady(instance, event.effective) });
+  patchInstance(turn, id, { ...ready, ...claimWhenReady(instance, event.effective) });
   const loadMillis = now - instance.spawnedAt;
-  patchModel(turn, event.model, { failures: 0, retryAt: 0, loadMillis, lastExit: null });
-  const { claim = instance.claim } = modelOf(turn.state, event.model)?.instance ?? {};
-  note(
-    turn,
-    'ready',
-    event.model,
-    `${event.model}: ready after ${sayDuration(loadMillis)}, holds ${sayAmounts(claim)}`,
-  );
+  patchModel(turn, id, { failures: 0, retryAt: 0, loadMillis, lastExit: null });
+  const { claim = instance.claim } = modelOf(turn.state, id)?.instance ?? {};
+  note(turn, 'ready', id, `${id}: ready after ${sayDuration(loadMillis)}, holds ${sayAmounts(claim)}`);
+  takeReports(turn, event.reports ?? [], id);
+  retryMeasuring(turn, id);
+  remember(turn, id);
+}
+
+function backFromRest(turn: Turn, id: ModelId, instance: Instance): void {
+  patchInstance(turn, id, { phase: 'ready', progress: null, lastUsedAt: turn.state.now });
+  note(turn, 'ready', id, `${id}: awake again, holds ${sayAmounts(instance.awakeClaim)}`);
 }
 
 /** What the child says it allocated replaces what was only expected, but never what was seen. */
 function claimWhenReady(instance: Instance, effective: DeviceBytes | null): Partial<Instance> {
   const reported = effective === null ? {} : believable(effective);
   if (Object.keys(reported).length === 0 || instance.claimQuality === 'observed') return {};
-  return { claim: largerOf(reported, instance.resident), claimQuality: 'effective' };
+  const claim = largerOf(reported, instance.resident);
+  return { claim, awakeClaim: claim, claimQuality: 'effective' };
 }
 
-export function onSleeping(turn: Turn, event: Extract<EventBody, { type: 'sleeping' }>): void {
+/** It has gone to rest by itself. With a request in flight it is about to wake again, and is left as it is. */
+export function onResting(turn: Turn, event: Extract<EventBody, { type: 'sleeping' | 'parked' }>): void {
   const instance = instanceOf(turn.state, event.model, event.generation);
-  if (instance?.phase === 'ready') patchInstance(turn, event.model, { phase: 'sleeping' });
+  if (instance?.phase !== 'ready' || instance.leases.length > 0) return;
+  patchInstance(turn, event.model, { phase: event.type, awakeClaim: instance.claim, restingSince: turn.state.now });
 }
 
 /** A child's exit, in whichever phase; a second report of the same exit finds nothing. */
@@ -116,7 +154,7 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
   const report: ExitReport = {
     at: turn.state.now,
     generation: event.generation,
-    duringLoad: instance.readyAt === null,
+    duringLoad: isStarting(instance),
     exitClass: event.exitClass,
     exitCode: event.exitCode,
     signal: event.signal,

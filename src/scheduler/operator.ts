@@ -1,5 +1,6 @@
 import type { EventBody, OperatorAction } from './events.js';
 import { drainInstance, stopInstance } from './lifecycle.js';
+import { measureAgain } from './measure.js';
 import { dropEntry, rejectWaiters, want, wantPinned } from './queue.js';
 import type { Model, State } from './state.js';
 import { entryOf, modelOf, note, patchEntry, patchModel, type Turn } from './turn.js';
@@ -34,6 +35,10 @@ export function reasonAgainst(state: State, action: OperatorAction, id: ModelId)
       return model.blocked ? `model '${id}' is blocked already` : null;
     case 'unblock':
       return model.blocked ? null : `model '${id}' is not blocked`;
+    case 'measure':
+      if (!state.settings.measures) return 'this engine cannot measure models';
+      if (spec.invalid !== null) return `model '${id}' cannot be measured: ${spec.invalid}`;
+      return model.measure === 'measuring' ? `model '${id}' is being measured already` : null;
   }
 }
 
@@ -75,6 +80,9 @@ export function onOperator(turn: Turn, event: Extract<EventBody, { type: 'operat
       patchModel(turn, id, { blocked: false });
       note(turn, 'notice', id, `${id}: no longer blocked`, BY_OPERATOR);
       if (model.pinned) wantPinned(turn, id);
+      return;
+    case 'measure':
+      measureAgain(turn, id);
       return;
   }
 }

@@ -1,80 +1,84 @@
 import { judge, NOTHING_SET_ASIDE, runningInstances, type SetAside, type Verdict } from './admission.js';
 import type { Asker, Decision, PassedOver } from './decisions.js';
-import { toVictim } from './eviction.js';
 import { sayAdmission, sayDuration, sayEviction, sayVerdict } from './explain.js';
 import { grantWaiters, takesLeases, unknownModel } from './leases.js';
 import { figuresOf, isLeaving, ledgerOf, type Ledger } from './ledger.js';
-import { drainInstance, startInstance, stopInstance } from './lifecycle.js';
+import { drainInstance, startInstance, stopInstance, wakeInstance } from './lifecycle.js';
+import { awaitsMeasurement } from './measure.js';
 import { dropEntry, rejectWaiters } from './queue.js';
+import { retryAfterSeconds } from './retry-after.js';
 import type { Model, QueueEntry } from './state.js';
 import { entryOf, modelOf, patchEntry, record, type Turn } from './turn.js';
 import type { DeviceName, ModelId } from './units.js';
+import { hasWaited, toVictim } from './victims.js';
 
 /** How often the head of the queue may be passed by entries that fit without evicting anyone. */
 const BYPASS_LIMIT = 8;
-
-/** Seconds after which a refused client may ask again, where nothing better is known. */
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Plans the whole queue, in order of arrival. The first entry that has to wait for room is the head: room is set aside
  * for it, it alone may evict, and those behind it go first only into room that it does not need.
  */
 export function planQueue(turn: Turn): void {
-  let head: QueueEntry | null = null;
+  let head: ModelId | null = null;
   let ledger = ledgerOf(turn.state);
   for (const { model: id } of turn.state.queue) {
     const entry = entryOf(turn.state, id);
     const model = modelOf(turn.state, id);
-    if (entry === null || closeWithoutPlanning(turn, id, model)) continue;
-    if (model === null || model.instance !== null || backsOff(turn, model)) continue;
+    if (entry === null || model === null || !wantsRoom(turn, entry, model)) continue;
 
-    const behind: QueueEntry | null = head;
+    const behind: QueueEntry | null = head === null ? null : entryOf(turn.state, head);
     const setAside = behind === null ? NOTHING_SET_ASIDE : setAsideFor(behind);
-    const mayGo = behind === null || bypassesLeft(turn, behind);
-    const verdict = judge(turn.state, ledger, model, setAside, behind === null);
-    const acted = act(turn, ledger, entry, model, mayGo ? verdict : { ...verdict, kind: 'wait-turn' }, behind);
-    if (acted === 'head' && behind === null) head = entryOf(turn.state, id);
-    ledger = ledgerOf(turn.state);
+    const verdict = judge(turn.state, ledger, entry, model, setAside, behind === null);
+    const outcome = act(turn, ledger, entry, model, inTurn(verdict, behind), behind);
+    if (outcome === 'waits' && behind === null) head = id;
+    if (outcome === 'changed') ledger = ledgerOf(turn.state);
+    if (outcome === 'waits' && verdict.kind === 'evict') ledger = ledgerOf(turn.state);
   }
 }
 
-/** Entries that need no room: closed, refused or left alone until something happens to their instance. */
-function closeWithoutPlanning(turn: Turn, id: ModelId, model: Model | null): boolean {
-  if (model === null || model.removed) {
+/** False for entries that need no room: they are closed here, or left alone until something happens to their model. */
+function wantsRoom(turn: Turn, entry: QueueEntry, model: Model): boolean {
+  const { model: id } = entry;
+  if (model.removed) {
     rejectWaiters(turn, id, unknownModel(id));
     dropEntry(turn, id);
-    return true;
+    return false;
   }
   if (takesLeases(model)) {
     grantWaiters(turn, id);
-    return true;
+    return false;
   }
-  if (model.instance !== null) {
-    const why = isLeaving(model.instance) ? `${id}: its previous instance is still stopping` : `${id}: loading`;
-    patchEntry(turn, id, { why, waitKey: '', setAside: null });
+  const { instance } = model;
+  if (instance !== null && isLeaving(instance))
+    return waitsFor(turn, entry, `${id}: its previous instance is still stopping`);
+  if (instance?.phase === 'loading') return waitsFor(turn, entry, `${id}: loading`);
+  if (instance === null && turn.state.now < model.retryAt) {
+    const next = sayDuration(model.retryAt - (model.lastExit?.at ?? turn.state.now));
+    return waitsFor(turn, entry, `${id}: failed; tried again ${next} after its failure`);
   }
-  return false;
+  if (instance === null && awaitsMeasurement(turn, model))
+    return waitsFor(turn, entry, `${id}: its need is being measured`);
+  return true;
 }
 
-/** A model that has just failed is left alone for a while. */
-function backsOff(turn: Turn, model: Model): boolean {
-  const { id } = model.spec;
-  if (turn.state.now >= model.retryAt) return false;
-  const why = `${id}: failed; tried again ${sayDuration(model.retryAt - turn.state.now)} from its failure`;
-  if (entryOf(turn.state, id)?.waitKey !== 'failed') patchEntry(turn, id, { why, waitKey: 'failed', setAside: null });
-  return true;
+/** Not for room, but for something of its own: it claims nothing, and holds nobody up. */
+function waitsFor(turn: Turn, entry: QueueEntry, why: string): false {
+  if (entry.why !== why || entry.setAside !== null) patchEntry(turn, entry.model, { why, waitKey: '', setAside: null });
+  return false;
 }
 
 function setAsideFor(head: QueueEntry): SetAside {
   return { bytes: head.setAside ?? {}, instances: 1 };
 }
 
-function bypassesLeft(turn: Turn, head: QueueEntry): boolean {
-  return (entryOf(turn.state, head.model)?.bypassed ?? 0) < BYPASS_LIMIT;
+/** The head is passed only so often; after that those who would fit wait for their turn too. */
+function inTurn(verdict: Verdict, behind: QueueEntry | null): Verdict {
+  if (behind === null || behind.bypassed < BYPASS_LIMIT) return verdict;
+  return { layout: verdict.layout, shortage: verdict.shortage, field: verdict.field, kind: 'wait-turn' };
 }
 
-/** Carries a verdict out. `head`: the entry goes on waiting for room and claims it. */
+/** Carries a verdict out. `waits`: the entry goes on waiting, for room; `changed`: the ledger did. */
 function act(
   turn: Turn,
   ledger: Ledger,
@@ -82,129 +86,165 @@ function act(
   model: Model,
   verdict: Verdict,
   behind: QueueEntry | null,
-): 'done' | 'head' {
-  const { id } = model.spec;
+): 'changed' | 'waits' | 'closed' {
   switch (verdict.kind) {
-    case 'admit': {
-      const figures = figuresFor(ledger, verdict);
-      const sentence = sayAdmission(id, verdict.layout, figures, behind !== null);
-      const kind = behind === null ? 'admit' : 'backfill';
-      const decision = decide(turn, ledger, entry, verdict, { kind, forModel: null, plan: [], sentence });
-      if (behind !== null) patchEntry(turn, behind.model, { bypassed: behind.bypassed + 1 });
-      patchEntry(turn, id, { decision, setAside: null, waitKey: '', why: `${id}: loading` });
-      startInstance(turn, model, verdict.layout);
-      return 'done';
-    }
+    case 'admit':
+    case 'proceed':
+      admit(turn, ledger, entry, model, verdict, behind);
+      return 'changed';
     case 'evict':
       evict(turn, ledger, entry, verdict);
-      return 'head';
+      return 'waits';
     case 'wait-leaving':
     case 'wait-sizing':
     case 'wait-turn':
       wait(turn, ledger, entry, verdict);
-      return 'head';
+      return 'waits';
     case 'wait-busy':
       wait(turn, ledger, entry, verdict);
-      takeTurns(
-        turn,
-        entry,
-        verdict.blockers.map((blocker) => blocker.model),
-      );
-      return 'head';
+      takeTurns(turn, entry, verdict);
+      return 'waits';
+    case 'refuse-busy':
     case 'refuse-pinned':
     case 'refuse-too-large':
-      return refuse(turn, ledger, entry, verdict);
+      refuse(turn, ledger, entry, verdict);
+      return 'closed';
   }
+}
+
+function admit(
+  turn: Turn,
+  ledger: Ledger,
+  entry: QueueEntry,
+  model: Model,
+  verdict: Extract<Verdict, { kind: 'admit' | 'proceed' }>,
+  behind: QueueEntry | null,
+): void {
+  const { id } = model.spec;
+  const isWaking = model.instance !== null;
+  const proceeded = verdict.kind === 'proceed';
+  const sentence =
+    sayVerdict(id, verdict, turn.state.settings.modelsMax) ??
+    sayAdmission(id, verdict.layout, figuresFor(ledger, verdict), behind !== null);
+  const kind = behind !== null ? 'backfill' : isWaking ? 'wake' : 'admit';
+  const decision = decide(turn, ledger, entry, verdict, { kind, forModel: null, plan: [], proceeded, sentence });
+  if (behind !== null) patchEntry(turn, behind.model, { bypassed: behind.bypassed + 1 });
+  patchEntry(turn, id, { decision, setAside: null, waitKey: '', why: `${id}: ${isWaking ? 'waking' : 'loading'}` });
+  if (isWaking) wakeInstance(turn, model, proceeded);
+  else startInstance(turn, model, verdict.layout, proceeded);
 }
 
 /** One record for each victim; all of them leave at the same time, and the room is set aside from now on. */
 function evict(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'evict' }>): void {
-  const plan = verdict.victims.map((victim) => toVictim(victim, turn.state.now));
+  const plan = verdict.victims.map(toVictim);
   let decision = entry.decision;
   for (const victim of plan) {
-    const sentence = sayEviction(victim, entry.model, verdict.shortage, turn.state.settings.modelsMax);
-    const about = { kind: 'evict', forModel: entry.model, plan, sentence } as const;
+    const sentence = sayEviction(victim, entry.model, verdict.shortage, turn.state.settings);
+    const about = { kind: 'evict', forModel: entry.model, plan, proceeded: false, sentence } as const;
     decision = decide(turn, ledger, entry, verdict, about, victim.model);
     stopInstance(turn, victim.model, { kind: 'evicted', by: entry.model, decision });
   }
   const names = plan.map((victim) => victim.model).join(', ');
   const why = `${entry.model}: waits for ${names} to leave`;
-  patchEntry(turn, entry.model, { decision, setAside: verdict.layout.claim, waitKey: `evict ${names}`, why });
+  patchEntry(turn, entry.model, { decision, setAside: verdict.layout.need, waitKey: `evict ${names}`, why });
 }
 
 /** Says why an entry waits, once for as long as the reason stays the same. */
 function wait(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Verdict): void {
-  const why = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
-  const waitKey = [
-    verdict.kind,
-    ...Object.keys(verdict.shortage.bytes),
-    ...verdict.field.passedOver.map(passedKey),
-  ].join(' ');
-  const setAside = verdict.layout.claim;
+  const setAside = verdict.layout.need;
+  const waitKey = waitKeyOf(verdict);
   // Once victims are leaving, the record of their eviction is the reason; waiting for them to go is no news.
-  const known = entry.waitKey === waitKey || (verdict.kind === 'wait-leaving' && entry.waitKey.startsWith('evict '));
-  if (known) {
-    patchEntry(turn, entry.model, { setAside, why: entry.waitKey === waitKey ? why : entry.why });
-    return;
-  }
-  const decision = decide(turn, ledger, entry, verdict, { kind: 'wait', forModel: null, plan: [], sentence: why });
+  const isKnown = entry.waitKey === waitKey || (verdict.kind === 'wait-leaving' && entry.waitKey.startsWith('evict '));
+  if (isKnown && entry.setAside !== null) return;
+  const why = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
+  const about = { kind: 'wait', forModel: null, plan: [], proceeded: false, sentence: why } as const;
+  const decision = decide(turn, ledger, entry, verdict, about);
   patchEntry(turn, entry.model, { decision, setAside, waitKey, why });
-  if (verdict.kind === 'wait-busy') {
-    const timer = { kind: 'max-wait', model: entry.model, since: entry.since } as const;
-    turn.effects.push({ type: 'arm-timer', at: entry.since + turn.state.settings.maxWaitMillis, timer });
-  }
+  if (verdict.kind === 'wait-busy') armWaitTimers(turn, entry, verdict);
+}
+
+function waitKeyOf(verdict: Verdict): string {
+  const short = Object.keys(verdict.shortage.bytes).join(',');
+  return `${verdict.kind} ${short} ${verdict.field.passedOver.map(passedKey).join(' ')}`;
 }
 
 function passedKey({ model, reason }: PassedOver): string {
   return `${model}:${reason}`;
 }
 
+/** Waking up in time to take turns, and when a young victim has come of age. */
+function armWaitTimers(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'wait-busy' }>): void {
+  const { maxWaitMillis, minResidencyMillis } = turn.state.settings;
+  const timer = { kind: 'max-wait', model: entry.model, since: entry.since } as const;
+  turn.effects.push({ type: 'arm-timer', at: entry.since + maxWaitMillis, timer });
+  for (const { model, reason } of verdict.field.passedOver) {
+    const instance = reason === 'too young' ? modelOf(turn.state, model)?.instance : null;
+    if (instance?.readyAt == null) continue;
+    const ofAge = { kind: 'min-residency', model, generation: instance.generation } as const;
+    turn.effects.push({ type: 'arm-timer', at: instance.readyAt + minResidencyMillis, timer: ofAge });
+  }
+}
+
 /** A head that has waited long enough makes busy victims take no new work; they leave when what they do has ended. */
-function takeTurns(turn: Turn, entry: QueueEntry, blockers: readonly ModelId[]): void {
-  const waited = turn.state.now - entry.since;
-  if (waited < turn.state.settings.maxWaitMillis) return;
-  for (const id of blockers) {
-    const instance = modelOf(turn.state, id)?.instance;
+function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'wait-busy' }>): void {
+  if (!hasWaited(turn.state, entry, turn.state.settings.maxWaitMillis)) return;
+  const waited = sayDuration(turn.state.now - entry.since);
+  for (const blocker of verdict.blockers) {
+    const instance = modelOf(turn.state, blocker.model)?.instance;
     if (instance?.phase !== 'ready') continue;
+    const sentence =
+      `${blocker.model}: takes no new requests and leaves after its current ${instance.leases.length}, ` +
+      `since ${entry.model} has waited ${waited} (--max-wait)`;
     const decision = record(turn, {
       kind: 'drain',
-      model: id,
+      model: blocker.model,
       forModel: entry.model,
       asker: askerOf(entry),
       ledger: [],
       runningInstances: runningInstances(turn.state),
       modelsMax: turn.state.settings.modelsMax,
-      plan: [],
-      passedOver: [],
-      sentence:
-        `${id}: takes no new requests and leaves after its current ${instance.leases.length}, ` +
-        `since ${entry.model} has waited ${sayDuration(waited)} (--max-wait)`,
+      plan: [toVictim(blocker)],
+      passedOver: verdict.field.passedOver,
+      proceeded: false,
+      sentence,
     });
-    drainInstance(turn, id, { kind: 'evicted', by: entry.model, decision }, null);
+    drainInstance(turn, blocker.model, { kind: 'evicted', by: entry.model, decision }, null);
   }
 }
 
+const REFUSAL_CODES = {
+  'refuse-busy': 'models_busy',
+  'refuse-pinned': 'pinned_models_in_the_way',
+  'refuse-too-large': 'model_too_large',
+} as const;
+
 /** Nothing that may happen by itself would make room: everybody who waits is told so at once. Pins stay and wait. */
-function refuse(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Verdict): 'done' {
+function refuse(
+  turn: Turn,
+  ledger: Ledger,
+  entry: QueueEntry,
+  verdict: Extract<Verdict, { kind: 'refuse-busy' | 'refuse-pinned' | 'refuse-too-large' }>,
+): void {
+  const onlyPin = entry.wanted === 'pin' && entry.waiters.length === 0;
+  if (onlyPin && entry.waitKey === verdict.kind) return;
   const why = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
-  const news = entry.waitKey !== verdict.kind || entry.waiters.length > 0;
   const about = {
-    kind: entry.wanted === 'pin' && entry.waiters.length === 0 ? 'wait' : 'refuse',
+    kind: onlyPin ? 'wait' : 'refuse',
     forModel: null,
     plan: [],
+    proceeded: false,
     sentence: why,
   } as const;
-  const decision = news ? decide(turn, ledger, entry, verdict, about) : entry.decision;
+  const decision = decide(turn, ledger, entry, verdict, about);
   rejectWaiters(turn, entry.model, {
     status: 503,
-    code: verdict.kind === 'refuse-pinned' ? 'pinned_models_in_the_way' : 'model_too_large',
+    code: REFUSAL_CODES[verdict.kind],
     message: `model '${entry.model}' cannot be loaded: ${why.slice(entry.model.length + 2)}`,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    retryAfterSeconds: retryAfterSeconds(turn.state, entry.model),
     decision,
   });
   if (entry.wanted === 'pin') patchEntry(turn, entry.model, { decision, waitKey: verdict.kind, why, setAside: null });
   else dropEntry(turn, entry.model);
-  return 'done';
 }
 
 function decide(
@@ -212,7 +252,7 @@ function decide(
   ledger: Ledger,
   entry: QueueEntry,
   verdict: Verdict,
-  about: Pick<Decision, 'kind' | 'forModel' | 'plan' | 'sentence'>,
+  about: Pick<Decision, 'kind' | 'forModel' | 'plan' | 'proceeded' | 'sentence'>,
   model: ModelId = entry.model,
 ): number {
   return record(turn, {
@@ -234,7 +274,7 @@ function askerOf(entry: QueueEntry): Asker {
 
 /** The devices that the model would use, as they stand. */
 function figuresFor(ledger: Ledger, verdict: Verdict): Decision['ledger'] {
-  return Object.entries(verdict.layout.claim).flatMap(([name, need]: [DeviceName, number]) => {
+  return Object.entries(verdict.layout.need).flatMap(([name, need]: [DeviceName, number]) => {
     const account = ledger[name];
     return account === undefined ? [] : [figuresOf(account, need)];
   });

@@ -16,7 +16,8 @@ export function project(state: State): SchedulerSnapshot {
       return model === undefined ? [] : [modelView(model)];
     }),
     queue: state.queue.map(queueView),
-    measureQueue: state.measureQueue,
+    measureQueue: [...(state.measuring === null ? [] : [state.measuring.model]), ...state.measureQueue],
+    measuringSince: state.measuring?.since ?? null,
     decisions: state.decisions,
     shuttingDown: state.shuttingDown,
   };
@@ -65,7 +66,7 @@ function segmentsOf(state: State, device: string): readonly DeviceSegment[] {
 
 function modelView(model: Model): ModelView {
   const { spec, instance } = model;
-  const first = spec.placements[0];
+  const first = (model.measured ?? spec.placements)[0];
   const expected = first === undefined ? { claim: {}, claimQuality: 'estimate' as const } : claimFor(model, first);
   const { claim, claimQuality } = instance ?? expected;
   return {
@@ -78,6 +79,7 @@ function modelView(model: Model): ModelView {
     devices: Object.keys(claim).filter((name) => bytesOn(claim, name) > 0),
     claim,
     claimQuality,
+    memory: { status: model.measure, measured: model.measured?.[0]?.need ?? null, observed: model.observed },
     resident: instance?.resident ?? {},
     contextTokens: instance?.contextTokens ?? null,
     generation: instance?.generation ?? null,

@@ -2,8 +2,10 @@ import { believable, bytesOn, isAmount, largerOf, sameAmounts } from './amounts.
 import type { DeviceReading, EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { ledgerOf } from './ledger.js';
+import { setMargins } from './margins.js';
+import { newDevice } from './reports.js';
 import type { Device, Instance, Release } from './state.js';
-import { modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
+import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
 
 /** Share of an exited instance's memory that must be back where nobody can say whose memory it is. */
@@ -49,28 +51,9 @@ function keyOf(model: ModelId, generation: number): string {
 function addDevice(turn: Turn, reading: DeviceReading): void {
   const { name, kind, description, totalBytes } = reading;
   const known = turn.state.devices[name];
-  const device: Device = known ?? {
-    name,
-    kind,
-    description,
-    totalBytes,
-    marginBytes: 0,
-    externalBytes: 0,
-    sample: null,
-  };
+  const device: Device = known ?? newDevice(name, kind, totalBytes);
   turn.state.devices[name] = { ...device, kind, description, totalBytes };
   if (known === undefined) setMargins(turn);
-}
-
-/** System memory limits loads by itself only where there is no other device, unless the operator says otherwise. */
-export function setMargins(turn: Turn): void {
-  const { marginBytes, hostMarginBytes } = turn.state.settings;
-  const devices = Object.values(turn.state.devices);
-  const hostIsAlone = devices.every((device) => device.kind === 'host');
-  for (const device of devices) {
-    const margin = device.kind === 'host' ? (hostMarginBytes ?? (hostIsAlone ? marginBytes : 0)) : marginBytes;
-    if (device.marginBytes !== margin) turn.state.devices[device.name] = { ...device, marginBytes: margin };
-  }
 }
 
 /** What is seen of an instance; its claim is never below it. On devices without attribution it stays unknown. */
@@ -90,11 +73,34 @@ function updateResidency(
     if (!attributed) delete resident[name];
     else if (bytesOn(seen, name) > 0 || bytesOn(instance.claim, name) > 0) resident[name] = bytesOn(seen, name);
   }
-  if (!sameAmounts(resident, instance.resident)) {
-    patchInstance(turn, id, { resident, claim: largerOf(instance.claim, resident) });
+  const claim = claimAfter(instance, resident, takenAt, readings);
+  if (!sameAmounts(resident, instance.resident) || !sameAmounts(claim, instance.claim)) {
+    const awake = instance.restingSince === null ? { awakeClaim: claim } : {};
+    patchInstance(turn, id, { resident, claim, ...awake });
   }
+  if (!hasWorked(instance)) return;
   const observed = largerOf(model.observed ?? {}, resident);
-  if (hasWorked(instance) && !sameAmounts(observed, model.observed ?? {})) patchModel(turn, id, { observed });
+  if (sameAmounts(observed, model.observed ?? {})) return;
+  patchModel(turn, id, { observed });
+  remember(turn, id);
+}
+
+/**
+ * A claim is never below what is seen. Of an instance at rest it is just that, once it has been seen since it went to
+ * rest; while it is awake it only grows.
+ */
+function claimAfter(
+  instance: Instance,
+  resident: DeviceBytes,
+  takenAt: Millis,
+  readings: readonly DeviceReading[],
+): DeviceBytes {
+  if (instance.restingSince === null || takenAt < instance.restingSince) return largerOf(instance.claim, resident);
+  const claim: Record<DeviceName, Bytes> = { ...instance.claim };
+  for (const { name, attributed } of readings) {
+    if (attributed && Object.hasOwn(claim, name)) claim[name] = bytesOn(resident, name);
+  }
+  return largerOf(claim, resident);
 }
 
 /** Peaks count from the first work: before it, memory that is only touched by use is not there yet. */

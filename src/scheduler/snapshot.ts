@@ -1,5 +1,5 @@
 import type { Decision } from './decisions.js';
-import type { ClaimQuality, DeviceKind, ExitReport, StopReason } from './state.js';
+import type { ClaimQuality, DeviceKind, ExitReport, MeasureWord, StopReason } from './state.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
 
 /** State words as the screen says them (in upper case). */
@@ -46,6 +46,12 @@ export interface ModelView {
   readonly devices: readonly DeviceName[];
   readonly claim: DeviceBytes;
   readonly claimQuality: ClaimQuality;
+  /** What was measured and seen of its need. */
+  readonly memory: {
+    readonly status: MeasureWord;
+    readonly measured: DeviceBytes | null;
+    readonly observed: DeviceBytes | null;
+  };
   /** What probes see it hold; a device that is not named is unknown. */
   readonly resident: DeviceBytes;
   readonly contextTokens: number | null;
@@ -84,7 +90,10 @@ export interface SchedulerSnapshot {
   /** In catalog order. */
   readonly models: readonly ModelView[];
   readonly queue: readonly QueueView[];
+  /** The one that is being measured first, if any. */
   readonly measureQueue: readonly ModelId[];
+  /** Null: none is being measured. */
+  readonly measuringSince: Millis | null;
   /** The latest, oldest first. */
   readonly decisions: readonly Decision[];
   readonly shuttingDown: boolean;

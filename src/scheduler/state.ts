@@ -31,7 +31,26 @@ export interface ModelSpec {
   readonly invalid: string | null;
   /** Changes exactly when the child would be started differently. */
   readonly fingerprint: string;
+  /** What earlier runs with this fingerprint have left on disk; null: nothing. */
+  readonly known: KnownMemory | null;
 }
+
+/** What is known of a model's memory from before, for one fingerprint and set of devices. */
+export interface KnownMemory {
+  /** Ways to lay it out as measured; null when it has not been measured. */
+  readonly measured: readonly Placement[] | null;
+  /** Highest bytes seen at work. */
+  readonly observed: DeviceBytes | null;
+  /** How long its latest load took. */
+  readonly loadMillis: Millis | null;
+}
+
+export type MeasureWord = 'unmeasured' | 'measuring' | 'measured' | 'failed';
+
+/** Who leaves first; see policies.ts. */
+export type PolicyName = 'lru' | 'lru-any-device' | 'cost';
+
+export type AdmissionMode = 'wait' | 'refuse' | 'proceed';
 
 /** What tells a policy and a limit apart from a branch: plain values, set at start. */
 export interface Settings {
@@ -41,11 +60,21 @@ export interface Settings {
   readonly marginBytes: Bytes;
   /** For system memory; null: the same margin on a machine with no other device, else 0. */
   readonly hostMarginBytes: Bytes | null;
-  readonly policy: 'lru';
+  readonly policy: PolicyName;
+  /** What becomes of a model that would have to wait: it waits, is refused, or is loaded with a warning. */
+  readonly admission: AdmissionMode;
+  /** A younger instance is no victim, unless the waiter has waited longer than `maxWaitMillis`. */
+  readonly minResidencyMillis: Millis;
   /** A waiting head may make a busy victim take no new requests after this long. */
   readonly maxWaitMillis: Millis;
   /** Waiters at most over all models. */
   readonly queueMax: number;
+  /** A request waits this long at most; 0 means no limit. */
+  readonly queueTimeoutMillis: Millis;
+  /** True when the engine's children can measure what a model needs without allocating it. */
+  readonly measures: boolean;
+  /** A measuring child that takes longer is stopped, and its model counts as failed to measure. */
+  readonly measureLimitMillis: Millis;
   /** How long an exited instance's memory may take to come back before it is written off. */
   readonly releaseLimitMillis: Millis;
   /** False: a request never loads a model unless it says so. */
@@ -66,8 +95,11 @@ export interface Device {
   readonly description: string;
   readonly totalBytes: Bytes;
   readonly marginBytes: Bytes;
+  /** True when the operator has set the margin: it stays then. */
+  readonly marginSet: boolean;
   /** Used by anything that is not ours. */
   readonly externalBytes: Bytes;
+  /** Null until a probe has sampled it; a device known from child reports only never is. */
   readonly sample: DeviceSample | null;
 }
 
@@ -95,9 +127,15 @@ export interface Instance {
   readonly contextTokens: number | null;
   readonly claim: DeviceBytes;
   readonly claimQuality: ClaimQuality;
+  /** What it claims when it is awake; equals `claim` unless it sleeps or is parked. */
+  readonly awakeClaim: DeviceBytes;
+  /** When it went to sleep or was parked; null while awake. */
+  readonly restingSince: Millis | null;
   /** What a probe attributes to the process tree; a device that is not named is unknown, not zero. */
   readonly resident: DeviceBytes;
   readonly leases: readonly RequestId[];
+  /** True when it was loaded although it did not fit: `--admission proceed`, or alone and left to its own fitting. */
+  readonly beyondLimits: boolean;
   /** Takes no new lease: it leaves once its current ones have ended. */
   readonly draining: StopReason | null;
   readonly stopReason: StopReason | null;
@@ -141,6 +179,12 @@ export interface Model {
   readonly observed: DeviceBytes | null;
   /** At least this much is claimed next time, since a load with less ran out of memory. */
   readonly raised: DeviceBytes | null;
+  readonly measure: MeasureWord;
+  /** Ways to lay it out as measured; they replace the estimates. */
+  readonly measured: readonly Placement[] | null;
+  /** True when a failed measurement is tried once more after the next successful load. */
+  readonly measureAgain: boolean;
+  readonly failedMeasurements: number;
   /** How long its latest load took; the source of ETA and Retry-After. */
   readonly loadMillis: Millis | null;
   /** True once the catalog no longer has it; it goes when its instance has gone. */
@@ -193,7 +237,9 @@ export interface State {
   readonly modelOrder: readonly ModelId[];
   readonly queue: readonly QueueEntry[];
   readonly releases: readonly Release[];
+  /** Models to be measured, in order, without the one that is being measured. */
   readonly measureQueue: readonly ModelId[];
+  readonly measuring: { readonly model: ModelId; readonly fingerprint: string; readonly since: Millis } | null;
   readonly nextGeneration: number;
   readonly nextDecision: number;
   /** The latest decisions, oldest first, bounded. */

@@ -4,12 +4,14 @@ import type { Decision } from './decisions.js';
 import type { Effect } from './effects.js';
 import type { Event, TimerName } from './events.js';
 import { sayAmounts } from './explain.js';
-import { onRequest, onRequestEnded } from './leases.js';
-import { onExited, onReady, onSleeping, stopInstance } from './lifecycle.js';
+import { onQueueTimeout, onRequest, onRequestEnded } from './leases.js';
+import { onExited, onReady, onResting, stopInstance } from './lifecycle.js';
 import { onOperator } from './operator.js';
 import { planQueue } from './plan-queue.js';
 import { dropEntry, rejectWaiters } from './queue.js';
-import { onSample, setMargins } from './samples.js';
+import { onMargin, setMargins } from './margins.js';
+import { cancelMeasuring, onMeasured, onMeasureLimit, startMeasuring } from './measure.js';
+import { onSample } from './samples.js';
 import type { Settings, State } from './state.js';
 import { beginTurn, instanceOf, note, patchInstance, type Turn } from './turn.js';
 
@@ -30,6 +32,7 @@ export function initialState(settings: Settings): State {
     queue: [],
     releases: [],
     measureQueue: [],
+    measuring: null,
     nextGeneration: 1,
     nextDecision: 1,
     decisions: [],
@@ -46,6 +49,7 @@ export function step(state: State, event: Event): StepResult {
   const turn = beginTurn(state, event.at);
   handle(turn, event);
   planQueue(turn);
+  startMeasuring(turn);
   watchDevices(turn);
   return { state: turn.state, effects: turn.effects, decisions: turn.decisions };
 }
@@ -82,7 +86,14 @@ function handle(turn: Turn, event: Event): void {
       onReady(turn, event);
       return;
     case 'sleeping':
-      onSleeping(turn, event);
+    case 'parked':
+      onResting(turn, event);
+      return;
+    case 'measured':
+      onMeasured(turn, event);
+      return;
+    case 'margin':
+      onMargin(turn, event);
       return;
     case 'exited':
       onExited(turn, event);
@@ -99,11 +110,18 @@ function handle(turn: Turn, event: Event): void {
   }
 }
 
-/** A timer that comes late finds nothing to do; `retry` and `max-wait` only make the queue be planned again. */
+/** A timer that comes late finds nothing to do; some only make the queue be planned again. */
 function onTimer(turn: Turn, timer: TimerName): void {
   switch (timer.kind) {
     case 'retry':
     case 'max-wait':
+    case 'min-residency':
+      return;
+    case 'queue-timeout':
+      onQueueTimeout(turn, timer);
+      return;
+    case 'measure-limit':
+      onMeasureLimit(turn, timer);
       return;
     case 'release':
       writeOffRelease(turn, timer);
@@ -133,6 +151,8 @@ function writeOffRelease(turn: Turn, timer: Extract<TimerName, { kind: 'release'
 
 function onShutdown(turn: Turn): void {
   turn.state.shuttingDown = true;
+  if (turn.state.measuring !== null) cancelMeasuring(turn, turn.state.measuring.model);
+  turn.state.measureQueue = [];
   for (const { model } of turn.state.queue) {
     const message = 'the supervisor is shutting down';
     rejectWaiters(turn, model, { status: 503, code: 'shutting_down', message, retryAfterSeconds: null, decision: 0 });

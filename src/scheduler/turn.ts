@@ -71,7 +71,7 @@ export function record(turn: Turn, decision: Omit<Decision, 'number' | 'at'>): n
 
 type NoteKind = Extract<
   Decision['kind'],
-  'ready' | 'exit' | 'out-of-memory' | 'release' | 'notice' | 'stop' | 'drain' | 'pin' | 'unpin'
+  'ready' | 'exit' | 'measure' | 'out-of-memory' | 'release' | 'notice' | 'stop' | 'drain' | 'pin' | 'unpin'
 >;
 
 /** A record of something that happened to one model, without a plan. Returns its number. */
@@ -86,6 +86,15 @@ export function note(turn: Turn, kind: NoteKind, model: ModelId, sentence: strin
     modelsMax: turn.state.settings.modelsMax,
     plan: [],
     passedOver: [],
+    proceeded: false,
     sentence,
   });
+}
+
+/** Has what was learnt of a model kept over restarts. */
+export function remember(turn: Turn, id: ModelId): void {
+  const model = modelOf(turn.state, id);
+  if (model === null) return;
+  const { spec, observed, loadMillis } = model;
+  turn.effects.push({ type: 'remember', model: id, fingerprint: spec.fingerprint, observed, loadMillis });
 }

@@ -46,7 +46,10 @@ describe('admission', () => {
       kind: 'evict',
       model: 'a',
       forModel: 'c',
-      passedOver: [{ model: 'old', reason: 'not on this device' }],
+      passedOver: [
+        { model: 'old', reason: 'not on this device' },
+        { model: 'b', reason: 'not needed' },
+      ],
     });
     expect(stage.decisions[0]?.sentence).toMatch(
       /^a for c: least recently used on CUDA0 \(idle \ds\), gives 10.0 GiB on CUDA0, short 5.0 GiB/,

@@ -11,8 +11,13 @@ export const SETTINGS: Settings = {
   marginBytes: GIB,
   hostMarginBytes: null,
   policy: 'lru',
+  admission: 'wait',
+  minResidencyMillis: 0,
   maxWaitMillis: 30_000,
   queueMax: 256,
+  queueTimeoutMillis: 0,
+  measures: false,
+  measureLimitMillis: 300_000,
   releaseLimitMillis: 5000,
   autoload: true,
 };
@@ -31,6 +36,7 @@ export function spec(id: ModelId, gib: DeviceBytes, more: Partial<ModelSpec> = {
     stopTimeoutMillis: 10_000,
     invalid: null,
     fingerprint: `${id} 1`,
+    known: null,
     ...more,
   };
 }
