@@ -1,0 +1,90 @@
+import type { Dialog } from '../../src/store/screen-store.js';
+import { countText } from '../text/format.js';
+import { cutRow, span, type Row } from '../widgets/row.js';
+import { rule } from '../widgets/rule.js';
+import type { ScreenView } from '../view.js';
+
+/** One answer: the key that gives it and what it does. */
+export interface Choice {
+  readonly key: string;
+  readonly answer: Answer;
+  readonly label: string;
+}
+
+export type Answer = 'detach' | 'leave' | 'stop-all' | 'confirm' | 'cancel';
+
+/** A question and its answers; Enter gives the first one, Esc the last. */
+export interface Question {
+  readonly title: string;
+  readonly text: string;
+  readonly choices: readonly Choice[];
+}
+
+const CANCEL: Choice = { key: 'escape', answer: 'cancel', label: 'cancel' };
+
+/** The question that a dialog asks, given what is known now. */
+export function questionOf(dialog: Dialog, view: ScreenView): Question {
+  switch (dialog.kind) {
+    case 'leave':
+      return leaveQuestion(view);
+    case 'confirm': {
+      const model = view.snapshot.models.find((known) => known.id === dialog.model);
+      const busy =
+        model === undefined || model.requests === 0 ? '' : ` ${countText(model.requests, 'request')} in flight`;
+      const kill = dialog.action === 'kill';
+      return {
+        title: kill ? 'Kill' : 'Unload',
+        text: kill
+          ? `Kill ${dialog.model} at once?${busy === '' ? '' : `${busy} will be cut off.`}`
+          : `Unload ${dialog.model} with${busy}? It takes no new ones and leaves when these have ended.`,
+        choices: [{ key: 'y', answer: 'confirm', label: kill ? 'kill it' : 'unload it' }, CANCEL],
+      };
+    }
+  }
+}
+
+function leaveQuestion(view: ScreenView): Question {
+  const running = view.snapshot.models.filter((model) => model.generation !== null).length;
+  const requests = view.snapshot.models.reduce((sum, model) => sum + model.requests, 0);
+  const lost = requests === 0 ? '' : `, cuts off ${countText(requests, 'request')}`;
+  const stop: Choice = {
+    key: 's',
+    answer: 'stop-all',
+    label: `stop ${countText(running, 'model')} and the supervisor${lost}`,
+  };
+  return view.options.ownsSupervisor
+    ? {
+        title: 'Leave',
+        text: 'What becomes of the models? Ctrl-C again stops all.',
+        choices: [{ key: 'd', answer: 'detach', label: 'detach, everything keeps running' }, stop, CANCEL],
+      }
+    : {
+        title: 'Leave',
+        text: 'The supervisor was there before this screen and keeps running without it.',
+        choices: [{ key: 'l', answer: 'leave', label: 'leave' }, ...(view.options.readOnly ? [] : [stop]), CANCEL],
+      };
+}
+
+/** The question as a sheet of three rows for the bottom of the screen. */
+export function dialogRows(question: Question, view: ScreenView, width: number): Row[] {
+  const { glyphs } = view.options;
+  const choices = question.choices.flatMap((choice, index): Row => [
+    span(index === 0 ? ' ' : '   '),
+    span(keyLabel(choice.key), 'accent'),
+    span(` ${choice.label}`),
+  ]);
+  return [
+    rule(question.title, width, glyphs, true),
+    cutRow([span(' '), span(question.text, 'strong')], width, glyphs.cut),
+    cutRow(choices, width, glyphs.cut),
+  ];
+}
+
+/** A choice in a line of its own. */
+export function choiceText(choice: Choice): string {
+  return `${keyLabel(choice.key)} ${choice.label}`;
+}
+
+function keyLabel(key: string): string {
+  return key === 'escape' ? 'Esc' : key;
+}

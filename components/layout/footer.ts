@@ -1,0 +1,53 @@
+import { textWidth } from '../text/width.js';
+import { cutRow, span, type Row } from '../widgets/row.js';
+import type { ScreenView } from '../view.js';
+
+/** A key and the few words it is called by in the last row. */
+export interface Hint {
+  readonly key: string;
+  readonly label: string;
+}
+
+/** The last row: what is being typed, else what there is to say, else the keys that do something here. */
+export function footerRow(view: ScreenView, hints: readonly Hint[], width: number): Row {
+  const { glyphs } = view.options;
+  const { input, message } = view.screen;
+  if (input !== null) {
+    const help = input.kind === 'filter' ? '  !word excludes, Enter keeps, Esc drops' : '  Enter runs it, Esc drops it';
+    const prompt = input.kind === 'filter' ? '/' : ':';
+    return cutRow(
+      [span(` ${prompt}`, 'accent'), span(input.text), span('_', 'accent'), span(help, 'dim')],
+      width,
+      glyphs.cut,
+    );
+  }
+  if (message !== null) return cutRow([span(' '), span(message.text, message.tone)], width, glyphs.cut);
+  return hintsRow(hints, width);
+}
+
+/** True when the last row has something that must be seen, whatever the room. */
+export function footerIsUrgent(view: ScreenView): boolean {
+  return view.screen.input !== null || view.screen.message !== null;
+}
+
+/** As many hints as there is room for; the last one, how to leave, always has its place. */
+function hintsRow(hints: readonly Hint[], width: number): Row {
+  const last = hints.at(-1);
+  if (last === undefined) return [];
+  let room = width - hintWidth(last);
+  const shown: Hint[] = [];
+  for (const hint of hints.slice(0, -1)) {
+    room -= hintWidth(hint);
+    if (room < 0) break;
+    shown.push(hint);
+  }
+  return [...shown, last].flatMap(({ key, label }, index): Row => [
+    span(index === 0 ? ' ' : '  '),
+    span(key, 'accent'),
+    span(` ${label}`, 'dim'),
+  ]);
+}
+
+function hintWidth({ key, label }: Hint): number {
+  return textWidth(key) + textWidth(label) + 3;
+}

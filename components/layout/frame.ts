@@ -1,0 +1,144 @@
+import { PANES, type PaneId } from '../../src/store/screen-store.js';
+import { decisionsList } from '../panes/decisions.js';
+import { deviceRows } from '../panes/devices.js';
+import { modelsList } from '../panes/models.js';
+import { measureList, queueList } from '../panes/queues.js';
+import type { PageContent } from '../panes/why.js';
+import { drawPane, type PaneList } from '../widgets/pane.js';
+import { besides, cutRow, span, type Row } from '../widgets/row.js';
+import type { ScreenView } from '../view.js';
+import { allot, isTooSmall, SMALLEST, type Allotment } from './allot.js';
+import { choiceText, dialogRows, questionOf } from './dialog.js';
+import { footerIsUrgent, footerRow, type Hint } from './footer.js';
+import { drawPage, pageContent } from './page.js';
+import { noticeRow, titleRow } from './title.js';
+
+/** What the frames before have left behind: where each list was scrolled to. */
+export interface FrameMemory {
+  readonly offsets: Readonly<Record<PaneId, number>>;
+}
+
+export const NO_MEMORY: FrameMemory = { offsets: { devices: 0, models: 0, queue: 0, measure: 0, decisions: 0 } };
+
+/** What the table of commands contributes to a frame. */
+export interface KeyTexts {
+  readonly hints: readonly Hint[];
+  readonly help: PageContent;
+}
+
+export interface Frame {
+  /** At most as many as the terminal has. */
+  readonly rows: readonly Row[];
+  readonly memory: FrameMemory;
+  /** How far PgUp and PgDn go. */
+  readonly pageSize: number;
+  /** Where the open page really is, which may be less far than was asked for. */
+  readonly scroll: number;
+}
+
+/** Draws the whole screen. Pure: the same view and memory always give the same rows. */
+export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory): Frame {
+  const { columns, rows } = view.screen.viewport;
+  if (isTooSmall(view.screen.viewport))
+    return { rows: tooSmall(view), memory, pageSize: 1, scroll: view.screen.scroll };
+  const notice = noticeRow(view, columns);
+  const place = allot({
+    columns,
+    rows,
+    devices: view.lists.devices.length,
+    models: view.snapshot.models.length,
+    notice: notice !== null,
+    zoomed: view.screen.zoom ? view.screen.focus : null,
+    focus: view.screen.focus,
+  });
+  const head: Row[] = [
+    titleRow(view, columns),
+    ...(place.notice > 0 && notice !== null ? [notice] : []),
+    ...deviceRows(view, columns).slice(0, place.devices),
+  ];
+  const hints = footerRow(view, keys.hints, columns);
+  const room = rows - head.length - place.hints;
+  const page = view.screen.page;
+  if (page !== null) {
+    const drawn = drawPage(pageContent(page, view, keys.help), view, columns, room, page.kind === 'logs');
+    const all = fill([...head, ...drawn.rows], rows - place.hints);
+    return { rows: finish(all, place, hints, view), memory, pageSize: Math.max(1, room - 2), scroll: drawn.scroll };
+  }
+  const body = drawBody(view, place, memory, columns);
+  const all = fill([...head, ...body.rows], rows - place.hints);
+  const focusedRows = view.screen.focus === 'devices' ? place.devices : place[view.screen.focus];
+  return {
+    rows: finish(all, place, hints, view),
+    memory: { offsets: body.offsets },
+    pageSize: Math.max(1, focusedRows - 2),
+    scroll: 0,
+  };
+}
+
+/** One line, and the question where one is open: leaving must be possible at any size. */
+function tooSmall(view: ScreenView): Row[] {
+  const { columns, rows } = view.screen.viewport;
+  const { dialog } = view.screen;
+  const line = span(`${columns}x${rows}, needs ${SMALLEST.columns}x${SMALLEST.rows}`);
+  if (dialog === null) return [cutRow([line], columns, '')];
+  const choices = questionOf(dialog, view).choices.map((choice): Row => [span(choiceText(choice))]);
+  return [[line], ...choices].slice(0, rows).map((row) => cutRow(row, columns, ''));
+}
+
+function drawBody(
+  view: ScreenView,
+  place: Allotment,
+  memory: FrameMemory,
+  columns: number,
+): { rows: Row[]; offsets: FrameMemory['offsets'] } {
+  const { glyphs } = view.options;
+  const offsets = { ...memory.offsets };
+  const draw = (pane: PaneId, list: PaneList, width: number, height: number): readonly Row[] => {
+    const focused =
+      view.screen.focus === pane || (pane === 'models' && place.tabs > 0 && view.screen.focus === 'devices');
+    const drawn = drawPane(list, { width, height, focused, offset: offsets[pane] }, glyphs);
+    offsets[pane] = drawn.offset;
+    return fill(drawn.rows, height);
+  };
+  // The last column stays free between panes that stand side by side.
+  const left = place.mode === 'wide' ? Math.floor(columns * (columns >= 140 ? 0.56 : 0.6)) : columns;
+  const right = place.mode === 'wide' ? columns - left - 2 : columns;
+  const models = draw('models', modelsList(view, left), left, place.models);
+  const queue = draw('queue', queueList(view, right), right, place.queue);
+  const measure = draw('measure', measureList(view), right, place.measure);
+  const decisions = draw('decisions', decisionsList(view), columns, place.decisions);
+  const upper =
+    place.mode === 'wide'
+      ? besides(models, left, 2, [...queue, ...measure], glyphs.cut)
+      : [...models, ...queue, ...measure];
+  const tabs = place.tabs > 0 ? [tabRow(view, columns)] : [];
+  return { rows: [...tabs, ...upper, ...decisions], offsets };
+}
+
+const TAB_NAMES: Readonly<Record<PaneId, string>> = {
+  devices: 'Devices',
+  models: 'Models',
+  queue: 'Queue',
+  measure: 'Measure',
+  decisions: 'Decisions',
+};
+
+function tabRow(view: ScreenView, columns: number): Row {
+  const tabs = PANES.flatMap((pane, index): Row => {
+    const name = `${index + 1} ${TAB_NAMES[pane]}`;
+    return pane === view.screen.focus ? [span(`[${name}]`, 'accent')] : [span(` ${name} `, 'dim')];
+  });
+  return cutRow(tabs, columns, view.options.glyphs.cut);
+}
+
+/** Puts what lies over the panes on the last rows. */
+function finish(rows: readonly Row[], place: Allotment, hints: Row, view: ScreenView): readonly Row[] {
+  const withHints = place.hints > 0 ? [...rows, hints] : footerIsUrgent(view) ? [...rows.slice(0, -1), hints] : rows;
+  if (view.screen.dialog === null) return withHints;
+  const sheet = dialogRows(questionOf(view.screen.dialog, view), view, view.screen.viewport.columns);
+  return [...withHints.slice(0, withHints.length - sheet.length), ...sheet];
+}
+
+function fill(rows: readonly Row[], height: number): Row[] {
+  return Array.from({ length: Math.max(0, height) }, (_, index) => rows[index] ?? []);
+}

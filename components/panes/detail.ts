@@ -1,0 +1,114 @@
+import type { DeviceBytes, ModelId, ModelView } from '../../src/client/types.js';
+import { clockText, durationText, gibText, idleText, sizeText, tokensText } from '../text/format.js';
+import type { Tone } from '../theme/tones.js';
+import { span, type Row } from '../widgets/row.js';
+import { headerRow, tableRow, type Column } from '../widgets/table.js';
+import type { ScreenView } from '../view.js';
+import { section } from './ledger.js';
+import { loadingText, stateOf } from './models.js';
+import { stopText, type PageContent } from './why.js';
+
+/** Lines of the log on the detail page; the page of its own has all that are kept. */
+const DETAIL_LOG_LINES = 12;
+
+const MEMORY: readonly Column[] = [
+  { key: 'device', title: 'DEVICE', width: 12, align: 'left' },
+  { key: 'claim', title: 'claim', width: 7, align: 'right' },
+  { key: 'resident', title: 'used', width: 7, align: 'right' },
+];
+
+/** Everything that is known of one model. */
+export function detailPage(view: ScreenView, id: ModelId): PageContent {
+  const model = view.snapshot.models.find((known) => known.id === id);
+  if (model === undefined) return { title: id, rows: [[span('This model has left the catalog.')]] };
+  return {
+    title: `${id} ${stateOf(model).word}`,
+    rows: [
+      ...factRows(view, model),
+      ...section('Memory (GiB)', memoryRows(model.claim, model.resident, view.options.glyphs.cut)),
+      ...section('Last exit', exitRows(model)),
+      ...section('Log (L shows more)', logRows(view, id).slice(-DETAIL_LOG_LINES)),
+    ],
+  };
+}
+
+/** The last lines of a model's child, newest last. */
+export function logsPage(view: ScreenView, id: ModelId): PageContent {
+  return { title: `Log of ${id}`, rows: logRows(view, id) };
+}
+
+function factRows(view: ScreenView, model: ModelView): Row[] {
+  const state = stateOf(model);
+  const marks = [...(model.pinned ? ['pinned'] : []), ...(model.blocked ? ['blocked'] : [])];
+  const facts: (readonly [string, string, Tone?])[] = [
+    ['state', [state.word, ...marks].join(', '), state.tone],
+    ...(model.invalid === null ? [] : [['cannot load', model.invalid, 'bad'] as const]),
+    ...(model.aliases.length === 0 ? [] : [['aliases', model.aliases.join(', ')] as const]),
+    ['devices', model.devices.join(', ') || '-'],
+    [
+      'context',
+      model.contextTokens === null ? '-' : `${model.contextTokens} tokens (${tokensText(model.contextTokens)})`,
+    ],
+    ...(model.generation === null ? [['not loaded', stopText(model)] as const] : []),
+    ...(model.generation === null
+      ? []
+      : [
+          ['process', `pid ${model.pid ?? '-'}, generation ${model.generation}`] as const,
+          ['requests', `${model.requests} in flight`] as const,
+        ]),
+    ...(model.word === 'loading' ? [['loading', loadingText(model, view.now)] as const] : []),
+    ...(model.lastUsedAt === null ? [] : [['last work', `${idleText(view.now - model.lastUsedAt)} ago`] as const]),
+    ...(model.loadMillis === null ? [] : [['latest load', `took ${durationText(model.loadMillis)}`] as const]),
+    ['need', claimText(model)],
+  ];
+  return facts.map(([name, value, tone]) => [span(name.padEnd(13), 'dim'), span(value, tone ?? 'plain')]);
+}
+
+function claimText(model: ModelView): string {
+  const total = Object.values(model.claim).reduce((sum, bytes) => sum + bytes, 0);
+  switch (model.claimQuality) {
+    case 'observed':
+      return `${sizeText(total)}, the most that was seen in earlier runs`;
+    case 'effective':
+      return `${sizeText(total)}, as the model itself says`;
+    case 'min':
+      return `${sizeText(total)}, measured`;
+    case 'estimate':
+      return `about ${sizeText(total)}, estimated from its file`;
+  }
+}
+
+function memoryRows(claim: DeviceBytes, resident: DeviceBytes, mark: string): Row[] {
+  const devices = [...new Set([...Object.keys(claim), ...Object.keys(resident)])];
+  if (devices.length === 0) return [];
+  const text = (bytes: number | undefined): string => (bytes === undefined ? '-' : gibText(bytes));
+  return [
+    headerRow(MEMORY, mark),
+    ...devices.map((device) =>
+      tableRow(
+        MEMORY,
+        { device: { text: device }, claim: { text: text(claim[device]) }, resident: { text: text(resident[device]) } },
+        mark,
+      ),
+    ),
+  ];
+}
+
+function exitRows(model: ModelView): Row[] {
+  const exit = model.lastExit;
+  if (exit === null) return [];
+  const how = exit.signal === null ? `exit code ${exit.exitCode ?? '-'}` : exit.signal;
+  return [
+    [span(`${clockText(exit.at)}  `, 'dim'), span(exit.reason, exit.exitClass === 'stopped' ? 'plain' : 'bad')],
+    [span(`${exit.exitClass} (${how})${exit.duringLoad ? ', while it was being loaded' : ''}`, 'dim')],
+    ...exit.lastLines.map((line): Row => [span(`| ${line}`)]),
+  ];
+}
+
+function logRows(view: ScreenView, id: ModelId): Row[] {
+  const tail = view.screen.logTail;
+  if (tail?.model !== id) return [[span('reading...', 'dim')]];
+  if (tail.error !== null) return [[span(tail.error, 'warn')]];
+  if (tail.lines.length === 0) return [[span('no output yet', 'dim')]];
+  return tail.lines.map((line) => [span(line)]);
+}

@@ -1,0 +1,111 @@
+import type { DeviceView, Millis } from '../../src/client/types.js';
+import { deviceFigures } from '../text/device-figures.js';
+import { durationText, idleText, sizeText } from '../text/format.js';
+import { textWidth } from '../text/width.js';
+import { cleanText } from '../text/clean.js';
+import { UNKNOWN_MARK } from '../theme/model-marks.js';
+import { bar, type BarPart } from '../widgets/bar.js';
+import { cell, cutRow, rowWidth, span, type Row } from '../widgets/row.js';
+import { selectedIndex, type ScreenView } from '../view.js';
+
+/** A sample older than this no longer says what is. */
+const STALE_MILLIS = 3_000;
+
+/** How much of a device row there is room for. */
+interface DeviceShape {
+  readonly cells: number;
+  readonly description: number;
+  readonly labels: readonly [held: string, reserved: string, external: string, free: string];
+  readonly gap: string;
+}
+
+const LONG_LABELS: DeviceShape['labels'] = ['held', 'reserved', 'external', 'free'];
+
+/** A bar of fewer cells says nothing. */
+const CELLS_LEAST = 3;
+
+function shapeFor(width: number, view: ScreenView): DeviceShape {
+  const longest = Math.max(0, ...view.lists.devices.map((device) => textWidth(cleanText(device.description))));
+  if (width >= 140) return { cells: 24, description: Math.min(longest, 24), labels: LONG_LABELS, gap: '  ' };
+  if (width >= 100) {
+    const description = Math.min(longest, 10 + Math.floor((width - 100) / 2));
+    return { cells: 14, description, labels: LONG_LABELS, gap: ' ' };
+  }
+  if (width >= 80) return { cells: 16, description: 0, labels: ['held', 'resv', 'ext', 'free'], gap: ' ' };
+  return { cells: 10, description: 0, labels: ['h', 'r', 'x', 'f'], gap: ' ' };
+}
+
+/** One row per device: who holds it, and the four numbers that add up to its total. */
+export function deviceRows(view: ScreenView, width: number): Row[] {
+  const shape = shapeFor(width, view);
+  const { glyphs } = view.options;
+  const nameWidth = Math.min(10, Math.max(4, ...view.lists.devices.map((device) => textWidth(cleanText(device.name)))));
+  const focused = view.screen.focus === 'devices';
+  const selected = selectedIndex(view.lists, view.screen, 'devices');
+  const draw = (device: DeviceView, index: number, cells: number): Row => [
+    focused && index === selected ? span(`${glyphs.selected} `, 'accent') : span('  '),
+    cell(device.name, nameWidth, glyphs.cut, 'strong'),
+    ...(shape.description > 0 ? [span(' '), cell(device.description, shape.description, glyphs.cut, 'dim')] : []),
+    span(' '),
+    ...bar(barParts(device, view), device.totalBytes, device.marginBytes, cells, glyphs),
+    span(' '),
+    ...figureSpans(device, shape),
+    ...remarkSpans(device, view.now, shape.gap, width),
+  ];
+  // What must be known of a device comes before its picture: all bars get shorter where one row needs the room.
+  const widest = Math.max(0, ...view.lists.devices.map((device, index) => rowWidth(draw(device, index, shape.cells))));
+  const cells = Math.max(CELLS_LEAST, Math.min(shape.cells, shape.cells - (widest - width)));
+  return view.lists.devices.map((device, index) => cutRow(draw(device, index, cells), width, glyphs.cut));
+}
+
+function figureSpans(device: DeviceView, shape: DeviceShape): Row {
+  const figures = deviceFigures(device);
+  const values = [figures.held, figures.reserved, figures.external, figures.free];
+  const spans = shape.labels.flatMap((label, index) => [
+    span(`${index === 0 ? '' : shape.gap}${label} `, 'dim'),
+    span((values[index] ?? '').padStart(4), index === 3 ? 'strong' : 'plain'),
+  ]);
+  return [
+    ...spans,
+    span(`${shape.gap === '  ' ? ' / ' : '/'}${figures.total.padStart(4)}`),
+    span(` ${figures.unit}`, 'dim'),
+  ];
+}
+
+/** What makes the figures less than they seem. */
+function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number): Row {
+  const remarks: Row[number][] = [];
+  if (device.overcommitBytes > 0) {
+    const amount = sizeText(device.overcommitBytes);
+    remarks.push(span(width < 80 ? `${gap}OVER ${amount}` : `${gap}OVER by ${amount}`, 'bad'));
+  }
+  if (device.sampledAt === null) remarks.push(span(`${gap}no probe`, 'warn'));
+  else if (now - device.sampledAt > STALE_MILLIS) {
+    remarks.push(span(`${gap}stale ${staleText(now - device.sampledAt)}`, 'warn'));
+  }
+  return remarks;
+}
+
+/** To the second while it may be a hiccup, then coarser: a probe that is gone for good must not keep the screen busy. */
+function staleText(millis: Millis): string {
+  return millis < 10_000 ? durationText(millis) : idleText(millis);
+}
+
+function barParts(device: DeviceView, view: ScreenView): BarPart[] {
+  const { glyphs } = view.options;
+  const of = (part: 'held' | 'reserved' | 'releasing'): BarPart[] =>
+    device.segments
+      .filter((segment) => segment.part === part)
+      .map((segment) => {
+        const mark = view.marks.get(segment.model) ?? UNKNOWN_MARK;
+        const glyph = part === 'held' ? mark.letter : part === 'reserved' ? glyphs.reserved : glyphs.releasing;
+        return { bytes: segment.bytes, glyph, tone: mark.tone };
+      });
+  return [
+    ...of('held'),
+    ...of('releasing'),
+    ...of('reserved'),
+    { bytes: device.externalBytes, glyph: glyphs.external, tone: 'external' },
+    { bytes: device.freeBytes, glyph: glyphs.free, tone: 'dim' },
+  ];
+}

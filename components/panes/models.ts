@@ -1,0 +1,165 @@
+import type { Millis, ModelView, Snapshot } from '../../src/client/types.js';
+import { durationText, gibText, idleText, sumBytes, tokensText } from '../text/format.js';
+import { cleanText } from '../text/clean.js';
+import { textWidth } from '../text/width.js';
+import { UNKNOWN_MARK } from '../theme/model-marks.js';
+import type { Tone } from '../theme/tones.js';
+import type { PaneList } from '../widgets/pane.js';
+import { cell, span, type Row } from '../widgets/row.js';
+import { headerRow, tableRow, tableWidth, type CellText, type Column } from '../widgets/table.js';
+import { selectedIndex, type ScreenView } from '../view.js';
+
+/** The columns that say nothing of a model that is being loaded; there its progress stands instead. */
+const NOT_WHILE_LOADING: ReadonlySet<string> = new Set(['context', 'requests', 'idle']);
+
+/** The columns that say nothing of a model that has failed; there the reason stands instead. */
+const NOT_AFTER_FAILURE: ReadonlySet<string> = new Set(['on', 'memory', ...NOT_WHILE_LOADING]);
+
+/** The models pane: one row per model, in a width of `width` cells. */
+export function modelsList(view: ScreenView, width: number): PaneList {
+  const { glyphs } = view.options;
+  const columns = modelColumns(view, width - 2);
+  return {
+    title: listTitle('Models', view.lists.models.length, view.snapshot.models.length, view.screen.sort),
+    header: headerRow(columns, glyphs.cut),
+    rows: view.lists.models.map((model) => modelRow(model, columns, view, width - 2)),
+    empty: emptyText(view.snapshot, view.screen.filter),
+    selected: selectedIndex(view.lists, view.screen, 'models'),
+  };
+}
+
+function modelColumns(view: ScreenView, width: number): Column[] {
+  const on = Math.max(2, ...view.lists.models.map((model) => textWidth(devicesText(model))));
+  const fixed: Column[] = [
+    { key: 'mark', title: '', width: 1, align: 'left' },
+    { key: 'name', title: 'NAME', width: 0, align: 'left' },
+    { key: 'flags', title: '', width: 2, align: 'left' },
+    { key: 'state', title: 'STATE', width: 8, align: 'left' },
+    { key: 'on', title: 'ON', width: Math.min(on, width >= 80 ? 12 : 8), align: 'left' },
+    { key: 'memory', title: 'GiB min/used', width: 12, align: 'right' },
+    { key: 'context', title: 'CTX', width: 5, align: 'right' },
+    { key: 'requests', title: 'REQ', width: 3, align: 'right' },
+    { key: 'idle', title: 'IDLE', width: 5, align: 'right' },
+  ];
+  const longest = Math.max(12, ...view.snapshot.models.map((model) => textWidth(cleanText(model.id))));
+  const room = (columns: readonly Column[]): number => width - tableWidth(columns);
+  const columns = ['context', 'on'].reduce(
+    (kept, key) => (room(kept) >= 14 ? kept : kept.filter((column) => column.key !== key)),
+    fixed,
+  );
+  const nameWidth = Math.max(4, Math.min(longest, room(columns)));
+  return columns.map((column) => (column.key === 'name' ? { ...column, width: nameWidth } : column));
+}
+
+function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView, width: number): Row {
+  const { glyphs } = view.options;
+  const mark = view.marks.get(model.id) ?? UNKNOWN_MARK;
+  const loaded = model.generation !== null;
+  const { word, tone } = stateOf(model);
+  const cells: Record<string, CellText> = {
+    mark: { text: mark.letter, tone: loaded ? mark.tone : 'dim' },
+    name: { text: model.id, tone: loaded ? 'plain' : 'dim' },
+    flags: { text: `${model.pinned ? '*' : ''}${model.blocked ? 'B' : ''}`, tone: 'warn' },
+    state: { text: word, tone },
+    on: { text: devicesText(model), tone: loaded ? 'plain' : 'dim' },
+    memory: { text: memoryText(model), tone: loaded ? 'plain' : 'dim' },
+    context: { text: tokensText(model.contextTokens) },
+    requests: { text: loaded ? String(model.requests) : '-', tone: model.requests > 0 ? 'busy' : 'plain' },
+    idle: { text: model.lastUsedAt === null || model.requests > 0 ? '-' : idleText(view.now - model.lastUsedAt) },
+  };
+  const remark = remarkOf(model, view.now);
+  if (remark === null) return tableRow(columns, cells, glyphs.cut);
+  const head = columns.filter((column) => !remark.insteadOf.has(column.key));
+  const room = Math.max(0, width - tableWidth(head) - 2);
+  return [...tableRow(head, cells, glyphs.cut), span('  '), cell(remark.text, room, glyphs.cut, remark.tone)];
+}
+
+/** The state as a word, with what matters more than the state itself. */
+export function stateOf(model: ModelView): { word: string; tone: Tone } {
+  if (model.draining && model.word !== 'stopping') return { word: 'DRAINING', tone: 'warn' };
+  const word = model.word.toUpperCase();
+  switch (model.word) {
+    case 'ready':
+      return { word, tone: 'good' };
+    case 'loading':
+      return { word, tone: 'busy' };
+    case 'stopping':
+      return { word, tone: 'warn' };
+    case 'failed':
+    case 'invalid':
+      return { word, tone: 'bad' };
+    case 'sleeping':
+    case 'parked':
+      return { word, tone: 'plain' };
+    case 'unloaded':
+      return model.blocked ? { word: 'BLOCKED', tone: 'warn' } : { word, tone: 'dim' };
+  }
+}
+
+/** What is to be said instead of some columns. */
+interface Remark extends Required<CellText> {
+  readonly insteadOf: ReadonlySet<string>;
+}
+
+function remarkOf(model: ModelView, now: Millis): Remark | null {
+  const failed = (text: string): Remark => ({ text, tone: 'bad', insteadOf: NOT_AFTER_FAILURE });
+  switch (model.word) {
+    case 'loading':
+      return { text: loadingText(model, now), tone: 'busy', insteadOf: NOT_WHILE_LOADING };
+    case 'failed':
+      return model.lastExit === null ? null : failed(model.lastExit.reason);
+    case 'invalid':
+      return model.invalid === null ? null : failed(model.invalid);
+    case 'unloaded':
+    case 'ready':
+    case 'sleeping':
+    case 'parked':
+    case 'stopping':
+      return null;
+  }
+}
+
+/** `42% eta 8s`: the progress where the child tells it, the rest from how long the latest load took. */
+export function loadingText(model: ModelView, now: Millis): string {
+  const progress = model.progress === null ? '' : `${Math.floor(model.progress * 100)}%`;
+  const left =
+    model.loadingSince === null || model.loadMillis === null ? null : model.loadingSince + model.loadMillis - now;
+  const since = model.loadingSince === null ? '' : `for ${durationText(now - model.loadingSince)}`;
+  const eta = left === null ? since : left > 0 ? `eta ${durationText(left + 999)}` : `late ${durationText(-left)}`;
+  return [progress, eta].filter((part) => part !== '').join(' ');
+}
+
+function memoryText(model: ModelView): string {
+  const claim = sumBytes(model.claim);
+  const resident = model.generation === null ? null : sumBytes(model.resident);
+  const min = claim === null ? '-' : `${model.claimQuality === 'estimate' ? '~' : ''}${gibText(claim)}`;
+  return `${min}/${(resident === null ? '-' : gibText(resident)).padStart(4)}`;
+}
+
+/** `0`, `0,1`, `Host`: the numbers alone where the devices are of one kind, as nearly everywhere. */
+function devicesText(model: ModelView): string {
+  const names = model.devices.filter((name) => name !== 'Host' || model.devices.length === 1);
+  const numbers = names.map((name) => /^CUDA(\d+)$/.exec(name)?.[1]);
+  return names.length > 0 && numbers.every((number) => number !== undefined)
+    ? numbers.join(',')
+    : names.join(',') || '-';
+}
+
+/** The title of a list: how many rows, how many of how many where a filter hides some, and the order. */
+function listTitle(name: string, shown: number, all: number, sort: string): string {
+  const count = shown === all ? `${all}` : `${shown} of ${all}`;
+  return `${name} (${count})${sort === 'catalog' ? '' : ` by ${sort}`}`;
+}
+
+function emptyText(snapshot: Snapshot, filter: string): string[] {
+  if (snapshot.models.length > 0) return [`no model matches "${filter}"; / changes the filter, Esc clears it`];
+  const { sources } = snapshot.supervisor;
+  return [
+    'no models found',
+    ...(sources.length === 0
+      ? ['no place to look for models was given']
+      : sources.map((source) => `looked in ${source}`)),
+    'point elsewhere: --models-dir DIR for a folder of .gguf files,',
+    '--models-preset FILE.ini for a preset file',
+  ];
+}

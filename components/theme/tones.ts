@@ -1,0 +1,72 @@
+/** What a piece of text means; a theme says how that looks. Meaning is always in the words as well. */
+export type Tone =
+  | 'plain'
+  | 'dim'
+  | 'strong'
+  | 'good'
+  | 'busy'
+  | 'warn'
+  | 'bad'
+  | 'accent'
+  | 'external'
+  | `model${0 | 1 | 2 | 3 | 4 | 5}`;
+
+/** The SGR codes of a tone: switched on before the text, off after it. */
+export interface Ink {
+  readonly on: string;
+  readonly off: string;
+}
+
+export type Theme = Readonly<Record<Tone, Ink>>;
+
+const none: Ink = { on: '', off: '' };
+
+function foreground(code: number): Ink {
+  return { on: `\u001b[${code}m`, off: '\u001b[39m' };
+}
+
+const weightOff = '\u001b[22m';
+
+/** Sixteen colours only: the terminal's own palette keeps them readable on its own background. */
+export const COLOURS: Theme = {
+  plain: none,
+  dim: { on: '\u001b[2m', off: weightOff },
+  strong: { on: '\u001b[1m', off: weightOff },
+  good: foreground(32),
+  busy: foreground(36),
+  warn: foreground(33),
+  bad: { on: '\u001b[1m\u001b[31m', off: '\u001b[39m\u001b[22m' },
+  accent: { on: '\u001b[1m\u001b[36m', off: '\u001b[39m\u001b[22m' },
+  external: foreground(35),
+  model0: foreground(32),
+  model1: foreground(36),
+  model2: foreground(33),
+  model3: foreground(34),
+  model4: foreground(92),
+  model5: foreground(94),
+};
+
+/** No escape codes at all. */
+export const MONOCHROME: Theme = {
+  plain: none,
+  dim: none,
+  strong: none,
+  good: none,
+  busy: none,
+  warn: none,
+  bad: none,
+  accent: none,
+  external: none,
+  model0: none,
+  model1: none,
+  model2: none,
+  model3: none,
+  model4: none,
+  model5: none,
+};
+
+/** The tone of the n-th model; there are fewer tones than models, the letter tells them apart. */
+export function modelTone(index: number): Tone {
+  const tones = ['model0', 'model1', 'model2', 'model3', 'model4', 'model5'] as const;
+  return tones[index % tones.length] ?? 'model0';
+}

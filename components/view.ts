@@ -1,0 +1,105 @@
+import type { Decision, DeviceView, Millis, ModelId, ModelView, QueueView, Snapshot } from '../src/client/types.js';
+import type { Connection } from '../src/store/domain-store.js';
+import type { PaneId, ScreenState } from '../src/store/screen-store.js';
+import { orderModels } from './lists/order.js';
+import { matcher } from './lists/filter.js';
+import { modelMarks, type ModelMark } from './theme/model-marks.js';
+import type { Glyphs } from './theme/glyphs.js';
+
+/** What stays the same for the whole run of a screen. */
+export interface ScreenOptions {
+  readonly glyphs: Glyphs;
+  readonly readOnly: boolean;
+  /** This screen started the supervisor, so leaving has to say what becomes of it. */
+  readonly ownsSupervisor: boolean;
+  /** How the supervisor is called in the title; null: by its URL. */
+  readonly hostLabel: string | null;
+}
+
+/** Everything a frame is drawn from. Two equal views give equal frames. */
+export interface ScreenView {
+  readonly options: ScreenOptions;
+  readonly screen: ScreenState;
+  readonly connection: Connection;
+  readonly snapshot: Snapshot;
+  /** The supervisor's clock. */
+  readonly now: Millis;
+  readonly lists: Lists;
+  readonly marks: ReadonlyMap<ModelId, ModelMark>;
+}
+
+/** The rows of the panes: filtered, sorted, in the order in which they are drawn. */
+export interface Lists {
+  readonly devices: readonly DeviceView[];
+  readonly models: readonly ModelView[];
+  readonly queue: readonly QueueView[];
+  readonly measure: readonly ModelId[];
+  /** Newest first. */
+  readonly decisions: readonly Decision[];
+}
+
+export function makeView(
+  options: ScreenOptions,
+  screen: ScreenState,
+  connection: Connection,
+  snapshot: Snapshot,
+  now: Millis,
+): ScreenView {
+  return {
+    options,
+    screen,
+    connection,
+    snapshot,
+    now,
+    lists: makeLists(snapshot, screen),
+    marks: modelMarks(snapshot.models),
+  };
+}
+
+export function makeLists(snapshot: Snapshot, screen: Pick<ScreenState, 'filter' | 'sort'>): Lists {
+  const matches = matcher(screen.filter);
+  return {
+    devices: snapshot.devices,
+    models: orderModels(
+      snapshot.models.filter((model) => matches(`${model.id} ${model.aliases.join(' ')} ${model.word}`)),
+      screen.sort,
+    ),
+    queue: snapshot.queue.filter((entry) => matches(`${entry.model} ${entry.why}`)),
+    measure: snapshot.measureQueue.filter((model) => matches(model)),
+    decisions: snapshot.decisions
+      .filter((decision) => matches(`${decision.kind} ${decision.model} ${decision.sentence}`))
+      .toReversed(),
+  };
+}
+
+/** The ids of a pane's rows, which selection goes by. */
+export function listIds(lists: Lists, pane: PaneId): readonly string[] {
+  switch (pane) {
+    case 'devices':
+      return lists.devices.map((device) => device.name);
+    case 'models':
+      return lists.models.map((model) => model.id);
+    case 'queue':
+      return lists.queue.map((entry) => entry.model);
+    case 'measure':
+      return lists.measure;
+    case 'decisions':
+      return lists.decisions.map((decision) => String(decision.number));
+  }
+}
+
+/**
+ * The index of a pane's selected row: the first where nothing was chosen, -1 where what was chosen is gone (it
+ * must not silently become another one) or the pane is empty.
+ */
+export function selectedIndex(lists: Lists, screen: Pick<ScreenState, 'selected'>, pane: PaneId): number {
+  const ids = listIds(lists, pane);
+  const chosen = screen.selected[pane];
+  if (chosen === null) return ids.length === 0 ? -1 : 0;
+  return ids.indexOf(chosen);
+}
+
+/** The id of a pane's selected row, or null. */
+export function selectedId(lists: Lists, screen: Pick<ScreenState, 'selected'>, pane: PaneId): string | null {
+  return listIds(lists, pane)[selectedIndex(lists, screen, pane)] ?? null;
+}

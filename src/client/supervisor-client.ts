@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createSseParser } from './sse-parser.js';
+import { failureSentence, supervisorHttp, type SupervisorHttp, type SupervisorTarget } from './supervisor-http.js';
+import type { ActionResult, ClientMessage, Decision, Delta, PlanView, Snapshot, SupervisorClient } from './types.js';
+
+export type { SupervisorTarget } from './supervisor-http.js';
+
+const FIRST_RETRY_MILLIS = 250;
+const LAST_RETRY_MILLIS = 5_000;
+
+/**
+ * A client of a running supervisor. Nothing is sent before the first call or subscription.
+ *
+ * `owner` says that this screen started the supervisor: when the connection ends without `detach()`, the
+ * supervisor stops itself and its models. Actions never throw; `plan` and `logs` throw an `Error` whose
+ * message is one sentence.
+ */
+export function connectSupervisor(target: SupervisorTarget, options: { owner?: boolean } = {}): SupervisorClient {
+  const http = supervisorHttp(target);
+  const closing = new AbortController();
+  const events = options.owner === true ? 'supervisor/events?owner=1' : 'supervisor/events';
+
+  async function command(path: string, body: unknown): Promise<ActionResult> {
+    try {
+      await http.json('POST', path, body);
+      return { ok: true };
+    } catch (error) {
+      return { ok: false, message: failureSentence(http.name, error) };
+    }
+  }
+
+  async function read(path: string): Promise<unknown> {
+    try {
+      return await http.json('GET', path);
+    } catch (error) {
+      throw new Error(failureSentence(http.name, error), { cause: error });
+    }
+  }
+
+  return {
+    subscribe(listener) {
+      const ending = new AbortController();
+      void listen(http, events, listener, AbortSignal.any([ending.signal, closing.signal]));
+      return () => ending.abort();
+    },
+    act: (action, model) => command(`supervisor/${action}`, { model }),
+    plan: async (model) => (await read(`supervisor/plan?model=${encodeURIComponent(model)}`)) as PlanView,
+    logs: async (model) => {
+      const reply = (await read(`supervisor/logs?model=${encodeURIComponent(model)}`)) as { lines: string[] };
+      return reply.lines;
+    },
+    stopAll: () => command('supervisor/shutdown', {}),
+    detach: () => command('supervisor/detach', {}),
+    close() {
+      closing.abort();
+      http.close();
+    },
+  };
+}
+
+/** Listens until `signal` ends it; after a loss it tries again, soon at first and then less often. */
+async function listen(
+  http: SupervisorHttp,
+  path: string,
+  listener: (message: ClientMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let wait = FIRST_RETRY_MILLIS;
+  let said: string | null = null;
+  while (!signal.aborted) {
+    let reason: string;
+    try {
+      for await (const message of messages(await http.stream(path, signal))) {
+        wait = FIRST_RETRY_MILLIS;
+        said = null;
+        listener(message);
+      }
+      reason = `The supervisor at ${http.name} has ended the connection.`;
+    } catch (error) {
+      reason = failureSentence(http.name, error);
+    }
+    if (aborted(signal)) return;
+    if (reason !== said) listener({ type: 'disconnected', reason });
+    said = reason;
+    await delay(wait, undefined, { signal }).catch(() => undefined);
+    wait = Math.min(wait * 2, LAST_RETRY_MILLIS);
+  }
+}
+
+/** The signal may be aborted by anything that ran meanwhile, which control flow analysis cannot know. */
+function aborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
+async function* messages(stream: AsyncIterable<string>): AsyncGenerator<ClientMessage> {
+  const parser = createSseParser();
+  for await (const piece of stream) {
+    for (const { event, data } of parser.push(piece)) {
+      const message = toMessage(event, data);
+      if (message !== null) yield message;
+    }
+  }
+}
+
+/** Events of a later version are passed over. */
+function toMessage(event: string, data: string): ClientMessage | null {
+  switch (event) {
+    case 'snapshot':
+      return { type: 'snapshot', snapshot: JSON.parse(data) as Snapshot };
+    case 'delta':
+      return { type: 'delta', delta: JSON.parse(data) as Delta };
+    case 'decision':
+      return { type: 'decision', decision: JSON.parse(data) as Decision };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,81 @@
+import { createStore, type StoreApi } from 'zustand/vanilla';
+import { applyDecision, applyDelta, keepEqual } from '../client/apply-delta.js';
+import type { ClientMessage, Delta, Millis, Snapshot } from '../client/types.js';
+
+/** How the screen stands with its supervisor. */
+export type Connection =
+  { readonly state: 'connecting' } | { readonly state: 'live' } | { readonly state: 'lost'; readonly reason: string };
+
+/** What is known of the supervisor. The snapshot stays when the connection is lost: old news beats none. */
+export interface DomainState {
+  readonly snapshot: Snapshot | null;
+  readonly connection: Connection;
+  /** The supervisor's clock minus ours; 0 while they agree within what a message takes. */
+  readonly clockOffsetMillis: Millis;
+}
+
+export type DomainStore = StoreApi<DomainState>;
+
+/** Differences of clocks up to this are taken for the age of a message. */
+const CLOCK_TOLERANCE_MILLIS = 2_000;
+
+export function createDomainStore(): DomainStore {
+  return createStore<DomainState>()(() => ({
+    snapshot: null,
+    connection: { state: 'connecting' },
+    clockOffsetMillis: 0,
+  }));
+}
+
+/** The state after a message. `receivedAt` is our own clock. */
+export function receive(state: DomainState, message: ClientMessage, receivedAt: Millis): DomainState {
+  switch (message.type) {
+    case 'snapshot':
+      return {
+        snapshot: keepEqual(state.snapshot, message.snapshot),
+        connection: live(state),
+        clockOffsetMillis: offset(message.snapshot.at, receivedAt),
+      };
+    case 'delta':
+      if (state.snapshot === null) return state;
+      return {
+        snapshot: applyDelta(state.snapshot, message.delta),
+        connection: live(state),
+        // A message may be older than its delivery, never younger: the largest difference is the truest.
+        clockOffsetMillis: Math.max(state.clockOffsetMillis, offset(message.delta.at, receivedAt)),
+      };
+    case 'decision':
+      if (state.snapshot === null) return state;
+      return { ...state, snapshot: applyDecision(state.snapshot, message.decision) };
+    case 'disconnected':
+      return { ...state, connection: { state: 'lost', reason: message.reason } };
+  }
+}
+
+/**
+ * True for a change that somebody waits for: a model's state, the queue, what the operator set. Figures alone
+ * (memory, progress, requests in flight) may wait for the next beat.
+ */
+export function isLifecycle(snapshot: Snapshot, delta: Delta): boolean {
+  if (delta.queue !== undefined || delta.measureQueue !== undefined || delta.modelOrder !== undefined) return true;
+  if (delta.supervisor !== undefined || delta.shuttingDown !== undefined) return true;
+  return (delta.models ?? []).some((model) => {
+    const before = snapshot.models.find((known) => known.id === model.id);
+    return (
+      before?.word !== model.word ||
+      before.generation !== model.generation ||
+      before.pinned !== model.pinned ||
+      before.blocked !== model.blocked ||
+      before.draining !== model.draining
+    );
+  });
+}
+
+function live(state: DomainState): Connection {
+  return state.connection.state === 'live' ? state.connection : { state: 'live' };
+}
+
+function offset(theirs: Millis, ours: Millis): Millis {
+  const difference = theirs - ours;
+  return Math.abs(difference) <= CLOCK_TOLERANCE_MILLIS ? 0 : difference;
+}

@@ -1,0 +1,40 @@
+import type { ClientMessage, Millis, SupervisorClient } from '../client/types.js';
+import { isLifecycle, receive, type DomainState, type DomainStore } from './domain-store.js';
+
+/** Twice a second: as often as a person can read figures. */
+export const FIGURES_INTERVAL_MILLIS = 500;
+
+/**
+ * Feeds the store from a client until the returned function is called. Changes that matter are published at
+ * once; figures at most once per `intervalMillis`, because every publication costs a drawn frame.
+ */
+export function feedDomainStore(
+  store: DomainStore,
+  client: Pick<SupervisorClient, 'subscribe'>,
+  intervalMillis: Millis = FIGURES_INTERVAL_MILLIS,
+): () => void {
+  let latest: DomainState = store.getState();
+  let publishedAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | null = null;
+
+  function publish(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    publishedAt = performance.now();
+    store.setState(latest, true);
+  }
+
+  function take(message: ClientMessage): void {
+    const urgent = message.type !== 'delta' || latest.snapshot === null || isLifecycle(latest.snapshot, message.delta);
+    latest = receive(latest, message, Date.now());
+    if (urgent || performance.now() - publishedAt >= intervalMillis) publish();
+    else timer ??= setTimeout(publish, Math.max(0, publishedAt + intervalMillis - performance.now()));
+  }
+
+  const end = client.subscribe(take);
+  return () => {
+    end();
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+  };
+}

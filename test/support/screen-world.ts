@@ -1,0 +1,105 @@
+import type { ActionResult, ClientMessage, PlanView, Snapshot, SupervisorClient } from '../../src/client/types.js';
+import { createDomainStore, receive, type DomainStore } from '../../src/store/domain-store.js';
+import { createScreenStore, type ScreenStore } from '../../src/store/screen-store.js';
+import type { CommandContext } from '../../components/keys/command.js';
+import { helpPage, hintsFor } from '../../components/keys/commands.js';
+import { dispatchKey } from '../../components/keys/dispatch.js';
+import { drawFrame, NO_MEMORY, type Frame } from '../../components/layout/frame.js';
+import { ASCII } from '../../components/theme/glyphs.js';
+import { MONOCHROME } from '../../components/theme/tones.js';
+import { makeView, type ScreenOptions, type ScreenView } from '../../components/view.js';
+import { paintRow } from '../../components/widgets/row.js';
+import { SAMPLE_TIME } from './snapshots.js';
+
+/** A screen without a terminal: the real stores, keys and frames, and a client that writes down what it is asked. */
+export interface ScreenWorld {
+  readonly domain: DomainStore;
+  readonly screen: ScreenStore;
+  /** What the client was asked for, e.g. `load phi-4`. */
+  readonly asked: string[];
+  /** What was answered to questions, e.g. `detach`. */
+  readonly answers: string[];
+  /** What actions answer with. */
+  result: ActionResult;
+  receive(message: ClientMessage): void;
+  press(...keys: string[]): void;
+  view(): ScreenView;
+  frame(): Frame;
+  /** The rows as text. */
+  lines(): string[];
+  text(): string;
+  /** The row that is marked as selected, in the pane that has the keys. */
+  selectedRow(): string | undefined;
+}
+
+export function createScreenWorld(
+  snapshot: Snapshot,
+  settings: { columns?: number; rows?: number; options?: Partial<ScreenOptions> } = {},
+): ScreenWorld {
+  const domain = createDomainStore();
+  const screen = createScreenStore({ columns: settings.columns ?? 140, rows: settings.rows ?? 40 });
+  const options: ScreenOptions = {
+    glyphs: ASCII,
+    readOnly: false,
+    ownsSupervisor: false,
+    hostLabel: 'rig1:8080',
+    ...settings.options,
+  };
+  let memory = NO_MEMORY;
+  const plan: PlanView = { model: 'phi-4', outcome: 'fits', sentence: 'phi-4 fits on CUDA1', decision: null };
+  const client: SupervisorClient = {
+    subscribe: () => () => undefined,
+    act(action, model) {
+      world.asked.push(`${action} ${model}`);
+      return Promise.resolve(world.result);
+    },
+    plan(model) {
+      world.asked.push(`plan ${model}`);
+      return Promise.resolve(plan);
+    },
+    logs: () => Promise.resolve([]),
+    stopAll: () => Promise.resolve({ ok: true }),
+    detach: () => Promise.resolve({ ok: true }),
+    close: () => undefined,
+  };
+  const context: CommandContext = {
+    domain,
+    screen,
+    client,
+    options,
+    view: () => (domain.getState().snapshot === null ? null : world.view()),
+    pageSize: () => world.frame().pageSize,
+    redraw: () => world.answers.push('redraw'),
+    answer: (answer, dialog) =>
+      world.answers.push(dialog?.kind === 'confirm' ? `${answer} ${dialog.action} ${dialog.model}` : answer),
+  };
+  const world: ScreenWorld = {
+    domain,
+    screen,
+    asked: [],
+    answers: [],
+    result: { ok: true },
+    receive: (message) => domain.setState(receive(domain.getState(), message, SAMPLE_TIME), true),
+    press(...keys) {
+      for (const key of keys) dispatchKey(context, key);
+    },
+    view() {
+      const state = domain.getState();
+      const shown = screen.getState().frozen?.snapshot ?? state.snapshot;
+      if (shown === null) throw new Error('There is no snapshot yet.');
+      return makeView(options, screen.getState(), state.connection, shown, SAMPLE_TIME);
+    },
+    frame() {
+      const view = world.view();
+      const frame = drawFrame(view, { hints: hintsFor(view), help: helpPage(view) }, memory);
+      memory = frame.memory;
+      if (frame.scroll !== view.screen.scroll) screen.setState({ scroll: frame.scroll });
+      return frame;
+    },
+    lines: () => world.frame().rows.map((row) => paintRow(row, MONOCHROME).trimEnd()),
+    text: () => world.lines().join('\n'),
+    selectedRow: () => world.lines().find((line) => line.startsWith('> ')),
+  };
+  world.receive({ type: 'snapshot', snapshot });
+  return world;
+}
