@@ -40,6 +40,7 @@ export function kindTone(kind: DecisionKind): Tone {
     case 'admit':
     case 'backfill':
     case 'ready':
+    case 'wake':
       return 'good';
     case 'wait':
     case 'drain':
@@ -53,6 +54,7 @@ export function kindTone(kind: DecisionKind): Tone {
     case 'exit':
     case 'pin':
     case 'unpin':
+    case 'measure':
     case 'notice':
       return 'plain';
   }

@@ -52,6 +52,7 @@ export function sampleModel(id: string, parts: Partial<ModelView> = {}): ModelVi
     devices: ['CUDA0'],
     claim: { CUDA0: 8 * GIB },
     claimQuality: 'estimate',
+    memory: { status: 'unmeasured', measured: null, observed: null },
     resident: {},
     contextTokens: null,
     generation: null,
@@ -96,6 +97,7 @@ export function sampleDecision(number: number, parts: Partial<Decision> = {}): D
     modelsMax: 4,
     plan: [],
     passedOver: [],
+    proceeded: false,
     sentence: `decision number ${number}`,
     ...parts,
   };
@@ -134,6 +136,7 @@ export function sampleSnapshot(parts: Partial<Snapshot> = {}): Snapshot {
     models: [],
     queue: [],
     measureQueue: [],
+    measuringSince: null,
     decisions: [],
     shuttingDown: false,
     supervisor: SAMPLE_SUPERVISOR,
