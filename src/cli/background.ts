@@ -29,7 +29,7 @@ export async function startInBackground(args: readonly string[], paths: Paths): 
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   });
   const log = openSync(paths.serveLog, 'a', 0o600);
-  const { argv, keys } = withoutKeys(args);
+  const { argv, keys } = argsForServe(args);
   const env = keys.length === 0 ? process.env : { ...process.env, LLAMA_API_KEY: keys.join(',') };
   const child = spawn(process.execPath, [process.argv[1] ?? '', 'serve', ...argv, '--owned'], {
     detached: true,
@@ -50,15 +50,31 @@ export async function startInBackground(args: readonly string[], paths: Paths): 
   throw message.exitCode === 2 ? new UsageError(message.message) : new CommandFailed(message.message);
 }
 
-/** Keys given as arguments go on in the environment: anybody can read the arguments of a process. */
-function withoutKeys(args: readonly string[]): { readonly argv: readonly string[]; readonly keys: readonly string[] } {
+/** Flags of the screen alone, which serve does not know, with whether they take a value. */
+const SCREEN_FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['--glyphs', true],
+  ['--read-only', false],
+]);
+
+/**
+ * What serve is started with: the arguments less those of the screen. Keys go on in the environment: anybody can read
+ * the arguments of a process.
+ */
+export function argsForServe(args: readonly string[]): {
+  readonly argv: readonly string[];
+  readonly keys: readonly string[];
+} {
   const argv: string[] = [];
   const keys: string[] = [];
   for (let i = 0; i < args.length; i += 1) {
-    const word = args[i] ?? '';
-    if (word === '--api-key') keys.push(args[(i += 1)] ?? '');
-    else if (word.startsWith('--api-key=')) keys.push(word.slice('--api-key='.length));
-    else argv.push(word);
+    const [flag = '', ...inline] = (args[i] ?? '').split('=');
+    const takesValue = flag === '--api-key' || SCREEN_FLAGS.get(flag) === true;
+    if (flag !== '--api-key' && !SCREEN_FLAGS.has(flag)) {
+      argv.push(args[i] ?? '');
+      continue;
+    }
+    const value = takesValue && inline.length === 0 ? args[(i += 1)] : inline.join('=');
+    if (flag === '--api-key' && value !== undefined) keys.push(value);
   }
   return { argv, keys };
 }

@@ -5,6 +5,7 @@ import { actCommand, logsCommand, planCommand } from './model-commands.js';
 import { psCommand } from './ps.js';
 import { attachCommand, screenCommand } from './screen-command.js';
 import { serveCommand } from './serve-command.js';
+import { addScreenFlags, readScreenFlags } from './screen-flags.js';
 import { addServeFlags } from './serve-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 import { VERSION } from './version.js';
@@ -36,14 +37,15 @@ function describeProgram(args: readonly string[]): Command {
     .usage('[flags] | llm-tui <command>')
     .addHelpText('after', '\nEvery other flag is an option for the models, e.g. --ctx-size 4096; see the engine.');
 
-  passOn(addServeFlags(program)).action((_flags, command: Command) => screenCommand(command, args));
+  passOn(addScreenFlags(addServeFlags(program))).action((_flags, command: Command) => screenCommand(command, args));
   passOn(addServeFlags(program.command('serve').description('the same without a screen'))).action(
     (_flags, command: Command) => serveCommand(command),
   );
 
-  client(program.command('attach [url]').description('a screen for a supervisor that runs already')).action(
-    (url: string | undefined, flags: Record<string, string | undefined>) =>
-      attachCommand(url === undefined ? clientFlags(flags) : { ...clientFlags(flags), url }),
+  addScreenFlags(
+    client(program.command('attach [url]').description('a screen for a supervisor that runs already')),
+  ).action((url: string | undefined, flags: Record<string, string | undefined>, command: Command) =>
+    attachCommand({ ...clientFlags(flags), ...(url === undefined ? {} : { url }) }, readScreenFlags(command)),
   );
   client(program.command('ps').description('devices, models and queue'))
     .option('--json', 'the whole state as JSON')

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { createEmbeddedEngine } from './embedded/engine.js';
 import type { Engine } from './engine.js';
 import { findLlamaServer } from './llama-server/find-binary.js';
@@ -36,9 +35,6 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
   if (choice.engine === 'embedded')
     return { engine: createEmbeddedEngine({ reason: 'chosen with --engine embedded' }), sim: null };
 
-  if (choice.llamaServer !== null && !existsSync(choice.llamaServer)) {
-    throw new Error(`There is no llama-server at ${choice.llamaServer}; give its path with --llama-server.`);
-  }
   const found = await findLlamaServer(choice.llamaServer);
   if (found !== null) return { engine: createLlamaServerEngine(found), sim: null };
   if (choice.engine === 'llama-server') {

@@ -168,12 +168,11 @@ function parseUrl(target: string | undefined): URL | null {
   return URL.parse(target ?? '/', 'http://localhost');
 }
 
-/** `autoload` is for the router; a child knows nothing of it. */
+/** `autoload` is for the router; a child knows nothing of it. The rest of the query stays as it was written. */
 function pathForChild(url: URL): string {
-  const query = new URLSearchParams(url.searchParams);
-  query.delete('autoload');
-  const rest = query.size === url.searchParams.size ? url.search : query.size > 0 ? `?${query.toString()}` : '';
-  return url.pathname + rest;
+  const parts = url.search.slice(1).split('&');
+  const rest = parts.filter((part) => part !== '' && !/^autoload(?:=|$)/u.test(part));
+  return url.pathname + (rest.length > 0 ? `?${rest.join('&')}` : '');
 }
 
 function mayLoad(url: URL, otherwise: boolean): boolean {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { CatalogSourceError } from '../../src/catalog/catalog-source-error.js';
 import { findModels } from '../../src/catalog/directory-source.js';
 import { groupShards } from '../../src/catalog/shards.js';
+import { unprivileged } from '../support/unprivileged.js';
 import { tempTree, type Tree } from '../support/temp-tree.js';
 
 interface Expected {
@@ -254,10 +255,10 @@ describe('what is passed over is a notice', () => {
     ]);
   });
 
-  test.skipIf(process.getuid?.() === 0)('a subdirectory without permission', async () => {
+  test('a subdirectory without permission', async () => {
     const root = tempTree(files('m/a.gguf', 'b.gguf'));
     chmodSync(join(root, 'm'), 0);
-    const { models, notices } = await findModels(root);
+    const { models, notices } = await unprivileged(root, () => findModels(root));
     chmodSync(join(root, 'm'), 0o755);
     expect(models.map(({ id }) => id)).toEqual(['b']);
     expect(notices.map(({ message }) => message)).toEqual(['is skipped: permission denied']);
@@ -286,10 +287,10 @@ describe('a directory that cannot be read is one clear sentence', () => {
     expect(failure).toMatchObject({ message: expect.stringMatching(message) as string });
   });
 
-  test.skipIf(process.getuid?.() === 0)('one without permission', async () => {
+  test('one without permission', async () => {
     const root = tempTree({});
     const closed = join(root, 'closed');
     mkdirSync(closed, { mode: 0 });
-    await expect(findModels(closed)).rejects.toThrow(/permission denied/);
+    await expect(unprivileged(root, () => findModels(closed))).rejects.toThrow(/permission denied/);
   });
 });

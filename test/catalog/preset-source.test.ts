@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { CatalogSourceError } from '../../src/catalog/catalog-source-error.js';
 import { LLAMA_SERVER_OPTIONS } from '../../src/catalog/llama-server-options.js';
 import { type Presets, readPresetFile, readPresetText } from '../../src/catalog/preset-source.js';
+import { unprivileged } from '../support/unprivileged.js';
 import { tempTree } from '../support/temp-tree.js';
 
 function read(text: string): Presets {
@@ -160,9 +161,10 @@ describe('a file that cannot be read is one clear sentence', () => {
     expect(failure).toMatchObject({ path: join(root, name), message: expect.stringMatching(message) as string });
   });
 
-  test.skipIf(process.getuid?.() === 0)('one without permission', async () => {
+  test('one without permission', async () => {
     const root = tempTree({ 'p.ini': '[a]' });
     chmodSync(join(root, 'p.ini'), 0);
-    await expect(readPresetFile(join(root, 'p.ini'), LLAMA_SERVER_OPTIONS)).rejects.toThrow(/permission denied/);
+    const reading = unprivileged(root, () => readPresetFile(join(root, 'p.ini'), LLAMA_SERVER_OPTIONS));
+    await expect(reading).rejects.toThrow(/permission denied/);
   });
 });

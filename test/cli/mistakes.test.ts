@@ -31,7 +31,11 @@ describe('mistakes on the command line get one clear sentence', () => {
       args: ['--engine', 'sim', '--sim-devices', 'CUDA0'],
       words: /CUDA0=24GiB/u,
     },
-    { mistake: 'a missing llama-server', args: ['--llama-server', '/no/such/binary'], words: /no llama-server at/u },
+    {
+      mistake: 'a missing llama-server',
+      args: ['--llama-server', '/no/such/binary'],
+      words: /\/no\/such\/binary, which is no program/u,
+    },
     {
       mistake: 'a word that is no command',
       args: ['frobnicate'],

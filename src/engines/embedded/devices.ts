@@ -1,0 +1,41 @@
+import type { DeviceName } from '../../scheduler/units.js';
+
+/** What node-llama-cpp calls the kinds of accelerators that it has binaries for. */
+export type GpuKind = 'cuda' | 'vulkan' | 'metal';
+
+/** ggml's device names, and the variable that restricts what each backend sees (null: there is only one device). */
+const BACKENDS: readonly { readonly prefix: RegExp; readonly gpu: GpuKind; readonly variable: string | null }[] = [
+  { prefix: /^CUDA(\d+)$/u, gpu: 'cuda', variable: 'CUDA_VISIBLE_DEVICES' },
+  { prefix: /^Vulkan(\d+)$/u, gpu: 'vulkan', variable: 'GGML_VK_VISIBLE_DEVICES' },
+  { prefix: /^(?:MTL|Metal)(\d*)$/u, gpu: 'metal', variable: null },
+];
+
+export interface DeviceSelection {
+  /** False: the processor only. */
+  readonly gpu: GpuKind | false;
+  /** As the supervisor names them; empty on the processor. */
+  readonly devices: readonly DeviceName[];
+  /** What makes exactly these devices visible. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const PROCESSOR: DeviceSelection = { gpu: false, devices: [], environment: {} };
+
+/**
+ * How a child is confined to devices. `Host`, `none`, names of other backends and an empty list mean the
+ * processor; of devices of several backends, those of the first one's backend count.
+ */
+export function selectDevices(names: readonly DeviceName[]): DeviceSelection {
+  for (const { prefix, gpu, variable } of BACKENDS) {
+    if (!prefix.test(names[0] ?? '')) continue;
+    const devices = names.filter((name) => prefix.test(name));
+    const indexes = devices.map((name) => prefix.exec(name)?.[1] ?? '0').join(',');
+    return { gpu, devices, environment: variable === null ? {} : { [variable]: indexes } };
+  }
+  return PROCESSOR;
+}
+
+/** True for a device on which this engine can run something. */
+export function isUsableDevice(name: DeviceName): boolean {
+  return selectDevices([name]).gpu !== false;
+}

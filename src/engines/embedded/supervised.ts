@@ -1,0 +1,33 @@
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { EXIT_MESSAGE } from '../messages.js';
+
+/**
+ * Obeys whoever started this process: `onStop` when it asks for an orderly exit, on stdin or by SIGTERM or SIGINT.
+ * When stdin ends, the supervisor has gone, perhaps by SIGKILL; then this process must not outlive it.
+ */
+export function obeySupervisor(onStop: () => void, watchStdin: boolean): void {
+  process.once('SIGTERM', onStop);
+  process.once('SIGINT', onStop);
+  if (!watchStdin) return;
+  const lines = createInterface({ input: process.stdin });
+  lines.on('line', (line) => {
+    if (line.trim() === EXIT_MESSAGE.trim()) onStop();
+  });
+  process.stdin.on('error', leaveAtOnce);
+  process.stdin.on('end', leaveAtOnce);
+}
+
+/**
+ * An ordinary exit waits for the threads that load or compute, which may take long; nobody is left to read an
+ * exit code.
+ */
+function leaveAtOnce(): never {
+  try {
+    writeSync(process.stderr.fd, 'stdin was closed: the supervisor has gone, so does this child\n');
+  } catch {
+    // The pipe that would have carried it has gone as well.
+  }
+  process.kill(process.pid, 'SIGKILL');
+  process.exit(1);
+}

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { CatalogEntry } from '../../../src/catalog/entry.js';
+import { createEmbeddedEngine } from '../../../src/engines/embedded/engine.js';
+import type { Engine, ExitVerdict } from '../../../src/engines/engine.js';
+import { EXIT_MESSAGE, type ChildMessage } from '../../../src/engines/messages.js';
+
+const childFile = fileURLToPath(new URL('../../../dist/src/engines/embedded/child.js', import.meta.url));
+
+export const engine: Engine = createEmbeddedEngine({ reason: 'the test wants it', childFile });
+
+/** An entry as the catalog makes it of one file, with further options of the child. */
+export function entryFor(path: string, options: Readonly<Record<string, string | true>> = {}): CatalogEntry {
+  const given: Readonly<Record<string, string | true>> = { model: path, ...options };
+  const all = Object.entries(given).map(([name, value]) => ({ name, value }));
+  return {
+    id: 'test/model:small',
+    aliases: [],
+    tags: [],
+    source: { kind: 'sample', path, line: null },
+    options: all,
+    args: all.flatMap(({ name, value }) => (value === true ? [`--${name}`] : [`--${name}`, value])),
+    files: { shards: [path], projector: null, draft: null, sizeBytes: 12_000_000 },
+    header: null,
+    invalid: null,
+    pin: false,
+    priority: 0,
+    loadOnStartup: false,
+    idleTimeoutMillis: null,
+    stopTimeoutMillis: 10_000,
+    contextTokens: options['ctx-size'] === undefined ? null : Number(options['ctx-size']),
+  };
+}
+
+export interface RunningChild extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly messages: readonly ChildMessage[];
+  readonly lines: readonly string[];
+  /** Resolves with the first message of this kind that satisfies `wanted`. */
+  until(wanted: (message: ChildMessage) => boolean): Promise<ChildMessage>;
+  post(path: string, body: object, signal?: AbortSignal): Promise<Response>;
+  closeStdin(): void;
+  askToExit(): void;
+  terminate(): void;
+  /** How it ended, once it has. */
+  readonly ended: Promise<{ exitCode: number | null; signal: string | null; verdict: ExitVerdict }>;
+}
+
+/** Starts a real child for the entry, as the supervisor does. */
+export async function startChild(entry: CatalogEntry, chosenPort?: number): Promise<RunningChild> {
+  const port = chosenPort ?? (await freePort());
+  const command = engine.command({ entry, port, devices: null, role: 'instance' });
+  const child = spawn(command.file, command.args, { env: command.env, stdio: 'pipe' });
+  const lines: string[] = [];
+  const messages: ChildMessage[] = [];
+  const watchers = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      const message = engine.parse(line);
+      if (message) messages.push(message);
+      for (const check of watchers) check();
+    });
+  }
+  const ended = once(child, 'close').then(() => {
+    const { exitCode, signalCode: signal } = child;
+    return { exitCode, signal, verdict: engine.classify({ exitCode, signal, asked: false, lastLines: lines }) };
+  });
+  child.stdin.on('error', () => undefined);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    messages,
+    lines,
+    ended,
+    until(wanted) {
+      return new Promise((resolve, reject) => {
+        const check = (): void => {
+          const found = messages.find(wanted);
+          if (found === undefined) return;
+          watchers.delete(check);
+          resolve(found);
+        };
+        watchers.add(check);
+        check();
+        void ended.then(() => reject(new Error(`the child ended first:\n${lines.join('\n')}`)));
+      });
+    },
+    post(path, body, signal) {
+      return fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        signal: signal ?? null,
+      });
+    },
+    closeStdin: () => child.stdin.end(),
+    askToExit: () => void child.stdin.write(EXIT_MESSAGE),
+    terminate: () => void child.kill('SIGTERM'),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+export const isReady = (message: ChildMessage): boolean => message.type === 'ready';
+
+/** The events of a stream, without the final `[DONE]`, which has to be there. */
+export async function readEvents<T>(response: Response): Promise<readonly T[]> {
+  const events = (await response.text()).split('\n\n').filter((event) => event !== '');
+  if (events.pop() !== 'data: [DONE]') throw new Error('the stream did not end with [DONE]');
+  return events.map((event) => JSON.parse(event.replace(/^data: /u, '')) as T);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
