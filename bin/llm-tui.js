@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const MINIMUM_MAJOR = 22;
+/** Set for a program that was restarted with a newer Node. */
+const LAUNCHED = 'LLM_TUI_LAUNCHED';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 if (Number(process.versions.node.split('.')[0]) >= MINIMUM_MAJOR) await start();
@@ -16,6 +18,7 @@ async function start() {
   process.env.NODE_ENV = 'production';
   // Ink and chalk know FORCE_COLOR, not NO_COLOR. An empty NO_COLOR does not count (no-color.org).
   if (process.env.NO_COLOR || process.env.TERM === 'dumb') process.env.FORCE_COLOR = '0';
+  endWithLauncher();
   const program = join(root, 'dist', 'src', 'cli', 'main.js');
   if (!existsSync(program)) {
     console.error('llm-tui is not built yet: run `npm ci` (or `npm run build`) in ' + root + ' first.');
@@ -23,6 +26,14 @@ async function start() {
   }
   const { main } = await import(program);
   await main(process.argv.slice(2));
+}
+
+/** The channel to a launcher breaks when that is gone, even by SIGKILL: this then ends as with its terminal. */
+function endWithLauncher() {
+  if (process.env[LAUNCHED] === undefined) return;
+  delete process.env[LAUNCHED];
+  process.once('disconnect', () => process.kill(process.pid, 'SIGHUP'));
+  process.channel?.unref();
 }
 
 function restartWithNewerNode() {
@@ -36,8 +47,10 @@ function restartWithNewerNode() {
     );
     process.exit(1);
   }
-  // The IPC channel tells the program when this launcher is gone, even by SIGKILL.
-  const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(node, process.argv.slice(1), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [LAUNCHED]: '1' },
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGCONT']) {
     // A terminal sends Ctrl-C and hang-up to the whole foreground group, so the child has SIGINT and SIGHUP
     // already; passing on what came to this process alone cannot be told apart, and twice means "stop all".

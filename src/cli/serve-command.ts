@@ -12,6 +12,7 @@ export type StartMessage =
 
 /** `llm-tui serve`: the supervisor without a screen, one line for each decision, until it is told to stop. */
 export async function serveCommand(command: Command): Promise<void> {
+  const tellStarter = command.opts<{ owned?: boolean }>().owned === true ? sendOnce : (): void => undefined;
   try {
     const flags = readServeFlags(command);
     const routerFlags = command.options.map((option) => option.long?.replace(/^--/u, '') ?? '');
@@ -29,7 +30,8 @@ export async function serveCommand(command: Command): Promise<void> {
   }
 }
 
-function tellStarter(message: StartMessage): void {
+/** Over the channel that a background start has opened, which is closed then. */
+function sendOnce(message: StartMessage): void {
   if (process.send === undefined || !process.connected) return;
   process.send(message, () => {
     if (process.connected) process.disconnect();
