@@ -72,6 +72,14 @@ export const MODEL_COMMANDS: readonly Command[] = [
     () => true,
     (context, model) => actOn(context, model.blocked ? 'unblock' : 'block', model.id),
   ),
+  action(
+    'measure',
+    'm',
+    'measure',
+    'measure again what the model needs, without loading it',
+    (model) => model.memory.status !== 'measuring' && model.invalid === null,
+    (context, model) => actOn(context, 'measure', model.id),
+  ),
   {
     name: 'plan',
     keys: ['P'],

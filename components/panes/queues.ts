@@ -38,13 +38,19 @@ export function queueList(view: ScreenView, width: number): PaneList {
   };
 }
 
-/** Models whose needs are to be measured. */
+/** Models whose needs are to be measured; the first one with how long that has been going on. */
 export function measureList(view: ScreenView): PaneList {
+  const { measureQueue, measuringSince } = view.snapshot;
+  const running = (model: string): string =>
+    measuringSince === null || model !== measureQueue[0] ? '' : `running ${durationText(view.now - measuringSince)}`;
   const waiting = view.snapshot.measureQueue.length;
   return {
     title: waiting === 0 ? 'Measure queue' : `Measure queue (${waiting})`,
     header: null,
-    rows: view.lists.measure.map((model) => [span(model)]),
+    rows: view.lists.measure.map((model) => {
+      const state = running(model);
+      return state === '' ? [span(model)] : [span(`${model}  `), span(state, 'dim')];
+    }),
     empty: [waiting === 0 ? 'nothing to measure' : 'nothing here matches the filter'],
     selected: selectedIndex(view.lists, view.screen, 'measure'),
   };

@@ -19,6 +19,14 @@ export interface GgufSummary {
   readonly isEmbeddingModel: boolean;
 }
 
+/** A file as it was found; the same path with another size or time is another file. */
+export interface FileIdentity {
+  readonly path: string;
+  readonly sizeBytes: Bytes;
+  /** Milliseconds since the epoch. */
+  readonly modifiedAt: Millis;
+}
+
 export interface ModelFiles {
   /** Every shard, the first one first, as found (links are not resolved). */
   readonly shards: readonly string[];
@@ -26,6 +34,8 @@ export interface ModelFiles {
   readonly draft: string | null;
   /** All of them together. */
   readonly sizeBytes: Bytes;
+  /** Of every one that could be found: shards, projector, draft. */
+  readonly stamps?: readonly FileIdentity[];
 }
 
 /** Where an entry comes from, for the screen and for messages. */

@@ -1,13 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import type { Bytes, Millis } from '../scheduler/units.js';
+import type { Millis } from '../scheduler/units.js';
+import type { FileIdentity } from './entry.js';
 import type { GgufFacts, HeaderReply, HeaderRequest } from './gguf-worker.js';
 
-/** A file as it was found; the same path with another size or time is another file. */
-export interface FileIdentity {
-  readonly path: string;
-  readonly sizeBytes: Bytes;
-  readonly modifiedAt: Millis;
-}
+export type { FileIdentity } from './entry.js';
 
 /** `reason` continues a sentence that begins with the file's name: `is empty`, `is not a GGUF file`. */
 export type HeaderReading =

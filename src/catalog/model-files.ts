@@ -3,8 +3,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Bytes } from '../scheduler/units.js';
 import { describeSystemError } from './catalog-source-error.js';
-import type { GgufSummary, ModelFiles } from './entry.js';
-import type { FileIdentity, HeaderReader, HeaderReading } from './gguf-header.js';
+import type { FileIdentity, GgufSummary, ModelFiles } from './entry.js';
+import type { HeaderReader, HeaderReading } from './gguf-header.js';
 import { summariseHeader } from './gguf-summary.js';
 import { printable, quote } from './quote.js';
 import { describeMissing, groupShards, parseShardName } from './shards.js';
@@ -59,7 +59,6 @@ export async function inspectFiles(paths: ModelPaths, headers: HeaderReader): Pr
   const extras = [paths.projector, paths.draft].filter((path) => path !== null);
   const looks = await Promise.all([...paths.shards, ...extras].map((path) => inspectFile(path, headers)));
   const shardLooks = looks.slice(0, paths.shards.length);
-  const found = looks.some(({ sizeBytes }) => sizeBytes !== null);
   const problem = looks.find((look) => look.problem !== null)?.problem ?? null;
   const first = shardLooks[0]?.reading;
   const summary = first?.ok === true ? summariseHeader(first.facts) : null;
@@ -67,8 +66,10 @@ export async function inspectFiles(paths: ModelPaths, headers: HeaderReader): Pr
     (sum, { reading }) => sum + (reading?.ok === true ? reading.facts.parameters : 0),
     0,
   );
+  const stamps = looks.flatMap(({ stamp }) => stamp ?? []);
+  const sizeBytes = stamps.reduce((sum, stamp) => sum + stamp.sizeBytes, 0);
   return {
-    files: found ? { ...paths, sizeBytes: looks.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0) } : null,
+    files: stamps.length > 0 ? { ...paths, sizeBytes, stamps } : null,
     header: summary === null ? null : { ...summary, parameters: parameters > 0 ? parameters : null },
     problem: problem ?? (first?.ok === true && summary === null ? nameless(paths.shards[0] ?? '') : null),
   };
@@ -76,14 +77,14 @@ export async function inspectFiles(paths: ModelPaths, headers: HeaderReader): Pr
 
 interface FileLook {
   /** Null when there is no such file. */
-  readonly sizeBytes: Bytes | null;
+  readonly stamp: FileIdentity | null;
   readonly reading: HeaderReading | null;
   readonly problem: string | null;
 }
 
 async function inspectFile(path: string, headers: HeaderReader): Promise<FileLook> {
-  const because = (reason: string, sizeBytes: Bytes | null, reading: HeaderReading | null = null): FileLook => ({
-    sizeBytes,
+  const because = (reason: string, stamp: FileIdentity | null, reading: HeaderReading | null = null): FileLook => ({
+    stamp,
     reading,
     problem: `${quote(basename(path))} ${reason}`,
   });
@@ -92,17 +93,17 @@ async function inspectFile(path: string, headers: HeaderReader): Promise<FileLoo
     stats = await stat(path);
   } catch (error) {
     const problem = `"${printable(path, LONGEST_PATH)}" cannot be used: ${describeSystemError(error)}`;
-    return { sizeBytes: null, reading: null, problem };
+    return { stamp: null, reading: null, problem };
   }
   if (!stats.isFile()) return because('is not a regular file', null);
-  const file: FileIdentity = { path, sizeBytes: stats.size, modifiedAt: stats.mtimeMs };
-  const reading = await headers.read(file);
-  if (!reading.ok) return because(reading.reason, stats.size);
+  const stamp: FileIdentity = { path, sizeBytes: stats.size, modifiedAt: stats.mtimeMs };
+  const reading = await headers.read(stamp);
+  if (!reading.ok) return because(reading.reason, stamp);
   const { neededBytes } = reading.facts;
   if (neededBytes > stats.size) {
-    return because(`is truncated: ${sizeOf(stats.size, neededBytes)}; download it again`, stats.size, reading);
+    return because(`is truncated: ${sizeOf(stats.size, neededBytes)}; download it again`, stamp, reading);
   }
-  return { sizeBytes: stats.size, reading, problem: null };
+  return { stamp, reading, problem: null };
 }
 
 function nameless(path: string): string {

@@ -46,7 +46,9 @@ function mayFit(entry: CatalogEntry): boolean {
 
 function fingerprintOf(entry: CatalogEntry, extra: string): string {
   const files =
-    entry.files === null ? null : [entry.files.shards, entry.files.projector, entry.files.draft, entry.files.sizeBytes];
+    entry.files === null
+      ? null
+      : [entry.files.shards, entry.files.projector, entry.files.draft, entry.files.sizeBytes, entry.files.stamps ?? []];
   return createHash('sha256')
     .update(JSON.stringify([entry.args, files, extra]))
     .digest('hex')

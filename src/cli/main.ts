@@ -1,10 +1,15 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import type { OperatorAction } from '../client/types.js';
+import { POLICIES } from '../scheduler/policies.js';
+import type { PolicyName } from '../scheduler/state.js';
+import { pathsFor } from '../supervisor/paths.js';
 import type { ClientFlags } from './client-flags.js';
 import { actCommand, logsCommand, planCommand } from './model-commands.js';
 import { psCommand } from './ps.js';
+import { replayCommand } from './replay.js';
 import { attachCommand, screenCommand } from './screen-command.js';
 import { serveCommand } from './serve-command.js';
+import { simulateCommand, type SimulateOptions } from './simulate.js';
 import { addScreenFlags, readScreenFlags } from './screen-flags.js';
 import { addServeFlags } from './serve-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
@@ -15,6 +20,7 @@ const ACTIONS: readonly (readonly [OperatorAction, string])[] = [
   ['unload', 'unload a model once its requests have ended'],
   ['pin', 'keep a model loaded, whatever else is asked for'],
   ['unpin', 'let a model be evicted again'],
+  ['measure', 'find out again what a model needs, without loading it'],
 ];
 
 /** Runs the program with its arguments (without node and script). Sets the exit code: 1 failed, 2 wrong usage. */
@@ -63,6 +69,29 @@ function describeProgram(args: readonly string[]): Command {
   client(program.command('logs <model>').description("the last lines of a model's process")).action(
     (model: string, flags: Record<string, string | undefined>) => logsCommand(model, clientFlags(flags)),
   );
+  program
+    .command('replay [file]')
+    .description('what a recorded journal decides when it is played again; a directory stands for its newest')
+    .addOption(new Option('--policy <name>', 'decide by another policy').choices(Object.keys(POLICIES)))
+    .option('--state-dir <dir>', 'the state directory whose newest journal is meant')
+    .option('--json', 'all decision records and the summary as JSON')
+    .action((file: string | undefined, flags: Record<string, string | undefined>) =>
+      replayCommand({
+        path: file ?? pathsFor(flags['stateDir'] ?? null).journal,
+        policy: (flags['policy'] ?? null) as PolicyName | null,
+        json: flags['json'] !== undefined,
+      }),
+    );
+  program
+    .command('simulate <scenario>')
+    .description('what the scheduler makes of a machine and its clients that are written down in a file')
+    .option('--seed <n>', 'the (first) seed of everything that is left to chance; default 1')
+    .option('--runs <n>', 'add up so many seeds, one after the other; default 1')
+    .option('--policy <names>', 'one policy, or several with commas between them')
+    .option('--compare', 'all policies side by side')
+    .option('--decisions', 'every decision, before the table')
+    .option('--json', 'the result as JSON')
+    .action((path: string, options: SimulateOptions) => simulateCommand(path, options));
   return program;
 }
 

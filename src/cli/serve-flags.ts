@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
+import type { AdmissionMode, PolicyName } from '../scheduler/state.js';
 import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
 import { UsageError } from './usage-error.js';
 
@@ -21,7 +22,13 @@ export interface ServeFlags {
   readonly stateDir: string | null;
   readonly maxWaitMillis: Millis;
   readonly queueMax: number;
+  readonly queueTimeoutMillis: Millis;
+  readonly policy: PolicyName;
+  readonly admission: AdmissionMode;
+  readonly minResidencyMillis: Millis;
   readonly maxBodyBytes: Bytes;
+  /** All journal files together at most; 0: nothing is recorded. */
+  readonly journalBytes: Bytes;
   readonly onClose: 'stop' | 'detach';
   /** Set by a screen that starts this supervisor in the background. */
   readonly owned: boolean;
@@ -61,9 +68,17 @@ export function addServeFlags(command: Command): Command {
     flag('--llama-server <path>', 'the llama-server to run models with', 'LLAMA_SERVER'),
     flag('--sim-devices <list>', 'devices of the sim engine, e.g. CUDA0=24GiB,CUDA1=24GiB'),
     flag('--max-wait <seconds>', 'after this long a waiting model makes a busy one take no new requests').default('30'),
+    flag('--policy <name>', 'who leaves first').choices(['lru', 'lru-any-device', 'cost']).default('lru'),
+    flag('--admission <mode>', 'what becomes of a model that would have to wait')
+      .choices(['wait', 'refuse', 'proceed'])
+      .default('wait'),
+    flag('--min-residency <seconds>', 'a model that has been up for less is not evicted').default('0'),
+    flag('--queue-timeout <seconds>', 'a request waits for so long at most; 0: no limit').default('0'),
     flag('--queue-max <n>', 'requests that may wait at the same time').default('256'),
     flag('--max-body <MiB>', 'largest request body').default('64'),
-    flag('--state-dir <dir>', 'where pins, logs and sample models are kept'),
+    flag('--state-dir <dir>', 'where pins, logs, journal and sample models are kept'),
+    flag('--no-journal', 'do not record what the scheduler is told and decides; see llm-tui replay'),
+    flag('--journal-size <MiB>', 'all files of the journal together at most; 0: none').default('32'),
     flag('--on-close <what>', 'when a screen that started the supervisor vanishes')
       .choices(['stop', 'detach'])
       .default('stop'),
@@ -106,8 +121,13 @@ export function readServeFlags(command: Command): ServeFlags {
     sampleModels: given['sampleModels'] === true,
     stateDir: text('stateDir'),
     maxWaitMillis: whole('maxWait', '--max-wait', 1e6) * 1000,
+    queueTimeoutMillis: whole('queueTimeout', '--queue-timeout', 1e6) * 1000,
+    policy: (text('policy') ?? 'lru') as PolicyName,
+    admission: (text('admission') ?? 'wait') as AdmissionMode,
+    minResidencyMillis: whole('minResidency', '--min-residency', 1e6) * 1000,
     queueMax: whole('queueMax', '--queue-max', 1e6),
     maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB,
+    journalBytes: given['journal'] === false ? 0 : whole('journalSize', '--journal-size', 1e6) * MIB,
     onClose: text('onClose') === 'detach' ? 'detach' : 'stop',
     owned: given['owned'] === true,
   };

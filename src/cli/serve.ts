@@ -1,8 +1,6 @@
 import { access, constants } from 'node:fs/promises';
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import type { Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { tryLock } from '../../native/flock.js';
 import { loadCatalog, type LoadedCatalog } from '../catalog/catalog.js';
@@ -10,13 +8,18 @@ import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
 import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
 import { chooseEngine, type ChosenEngine } from '../engines/choose-engine.js';
+import { schedulerBuild } from '../journal/scheduler-build.js';
+import { launchContext } from '../measurements/key.js';
+import { MeasurementStore } from '../measurements/store.js';
 import { ApiKeys } from '../router/auth.js';
 import { Router } from '../router/router.js';
 import type { Settings } from '../scheduler/state.js';
 import { preparePaths, type Paths } from '../supervisor/paths.js';
 import { PinStore } from '../supervisor/pins.js';
-import { Supervisor } from '../supervisor/supervisor.js';
+import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.js';
+import { writeAtomically } from '../supervisor/write-atomically.js';
 import { childFlags } from './child-flags.js';
+import { isLoopback, listenAt, listenOnSocket } from './listen.js';
 import { OwnerWatch } from './owner-watch.js';
 import type { ServeFlags } from './serve-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
@@ -106,30 +109,38 @@ function makeSupervisor(
     modelsMax: flags.modelsMax,
     marginBytes: flags.marginBytes,
     hostMarginBytes: flags.hostMarginBytes,
-    policy: 'lru',
-    admission: 'wait',
-    minResidencyMillis: 0,
-    queueTimeoutMillis: 0,
-    measures: false,
+    policy: flags.policy,
+    admission: flags.admission,
+    minResidencyMillis: flags.minResidencyMillis,
+    queueTimeoutMillis: flags.queueTimeoutMillis,
+    measures: engine.capabilities().measure,
     measureLimitMillis: MEASURE_LIMIT_MILLIS,
     maxWaitMillis: flags.maxWaitMillis,
     queueMax: flags.queueMax,
     releaseLimitMillis: RELEASE_LIMIT_MILLIS,
     autoload: flags.autoload,
   };
+  const startedAt = Date.now();
   const fits = engine.name === 'llama-server';
-  return new Supervisor({
+  const startedBy = launchContext(engine, process.env);
+  const supervisor: Supervisor = new Supervisor({
     settings,
     engine,
     entries: catalog.entries,
     specsOf: (sample) =>
-      catalog.entries.map((entry) => toModelSpec(entry, engine.estimate(entry, sample.devices), engine.name, fits)),
+      catalog.entries.map((entry) => toModelSpec(entry, engine.estimate(entry, sample.devices), startedBy, fits)),
     sample: (trees) => probes.sample(trees),
     pins: new PinStore(paths.stateDirectory),
+    measurements: new MeasurementStore({
+      path: paths.measurements,
+      write: writeAtomically,
+      now: () => Date.now(),
+      onError: (message) => supervisor.notice(message),
+    }),
     info: {
       version: VERSION,
       pid: process.pid,
-      startedAt: Date.now(),
+      startedAt,
       url: '',
       host: '',
       engine: { name: engine.name, reason: engine.reason, simulated: engine.simulated },
@@ -138,8 +149,16 @@ function makeSupervisor(
         ({ path, line, message }) => `${path}${line === null ? '' : `:${line}`}: ${message}`,
       ),
     },
+    journal: journalOf(flags, paths, startedAt),
     now: () => Date.now(),
   });
+  return supervisor;
+}
+
+function journalOf({ journalBytes }: ServeFlags, paths: Paths, startedAt: number): SupervisorOptions['journal'] {
+  if (journalBytes === 0) return null;
+  const scheduler = schedulerBuild();
+  return { directory: paths.journal, capBytes: journalBytes, version: VERSION, scheduler, startedAt };
 }
 
 function sourcesOf(flags: ServeFlags, paths: Paths): readonly string[] {
@@ -196,61 +215,6 @@ async function open(
   await supervisor.start();
   owner.start();
   return { supervisor, url: supervisor.info.url, ended, stop };
-}
-
-async function listenAt(server: Server, { host, port }: ServeFlags): Promise<void> {
-  try {
-    server.listen({ host, port });
-    await once(server, 'listening');
-  } catch (cause) {
-    throw new UsageError(sayListenError(cause, host, port), { cause });
-  }
-}
-
-function sayListenError(error: unknown, host: string, port: number): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use by another program; choose another with --port.`;
-    case 'EACCES':
-      return `Port ${port} on ${host} may not be used by this user; choose one above 1023 with --port.`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `${host} is not an address of this machine; choose another with --host.`;
-    default:
-      return `Listening on ${host}:${port} failed: ${error instanceof Error ? error.message : String(error)}`;
-  }
-}
-
-/** The lock says that nobody else serves this state directory, so a socket that is there is a leftover. */
-async function listenOnSocket(server: Server, path: string): Promise<void> {
-  if (process.platform !== 'win32' && !(await answers(path))) rmSync(path, { force: true });
-  const before = process.umask(0o177);
-  try {
-    server.listen(path);
-    await once(server, 'listening');
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CommandFailed(`The socket ${path} cannot be opened (${why}); choose another --state-dir.`, { cause });
-  } finally {
-    process.umask(before);
-  }
-}
-
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /** What the user gave is wrong if this fails. */

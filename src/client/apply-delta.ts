@@ -16,6 +16,7 @@ export function applyDelta(snapshot: Snapshot, delta: Delta): Snapshot {
     models: applyModels(snapshot.models, delta.models, delta.modelOrder),
     queue: keepEqual(snapshot.queue, delta.queue ?? snapshot.queue),
     measureQueue: keepEqual(snapshot.measureQueue, delta.measureQueue ?? snapshot.measureQueue),
+    measuringSince: delta.measuringSince === undefined ? snapshot.measuringSince : delta.measuringSince,
     shuttingDown: delta.shuttingDown ?? snapshot.shuttingDown,
   };
 }

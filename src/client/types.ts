@@ -1,12 +1,18 @@
 import type { Decision } from '../scheduler/decisions.js';
 import type { OperatorAction } from '../scheduler/events.js';
-import type { DeviceView, ModelView, QueueView, SchedulerSnapshot } from '../scheduler/snapshot.js';
-import type { ModelId } from '../scheduler/units.js';
+import type {
+  DeviceView,
+  QueueView,
+  ModelView as SchedulerModelView,
+  SchedulerSnapshot,
+} from '../scheduler/snapshot.js';
+import type { ExitReport as SchedulerExitReport } from '../scheduler/state.js';
+import type { Millis, ModelId } from '../scheduler/units.js';
 
 export type { Asker, Decision, DecisionKind, DeviceFigures, PassedOver, Victim } from '../scheduler/decisions.js';
 export type { OperatorAction } from '../scheduler/events.js';
-export type { DeviceSegment, DeviceView, ModelView, ModelWord, QueueView } from '../scheduler/snapshot.js';
-export type { ExitReport, StopReason } from '../scheduler/state.js';
+export type { DeviceSegment, DeviceView, ModelWord, QueueView } from '../scheduler/snapshot.js';
+export type { StopReason } from '../scheduler/state.js';
 export type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from '../scheduler/units.js';
 
 /** Facts of the supervisor itself; they hardly ever change. */
@@ -24,9 +30,20 @@ export interface SupervisorInfo {
   readonly notices: readonly string[];
 }
 
+/** How a model's latest process ended, with the last lines of its log: those never enter the scheduler or its journal. */
+export interface ExitReport extends SchedulerExitReport {
+  readonly lastLines: readonly string[];
+}
+
+export interface ModelView extends Omit<SchedulerModelView, 'lastExit'> {
+  readonly lastExit: ExitReport | null;
+}
+
 /** `GET /supervisor/state`, and the first message of `GET /supervisor/events`. */
-export interface Snapshot extends SchedulerSnapshot {
+export interface Snapshot extends Omit<SchedulerSnapshot, 'models'> {
   readonly schema: 1;
+  /** In catalog order. */
+  readonly models: readonly ModelView[];
   readonly supervisor: SupervisorInfo;
 }
 
@@ -41,6 +58,7 @@ export interface Delta {
   readonly modelOrder?: readonly ModelId[];
   readonly queue?: readonly QueueView[];
   readonly measureQueue?: readonly ModelId[];
+  readonly measuringSince?: Millis | null;
   readonly shuttingDown?: boolean;
 }
 

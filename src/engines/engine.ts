@@ -3,7 +3,7 @@ import type { OptionTable } from '../catalog/option-table.js';
 import type { DeviceReading } from '../scheduler/events.js';
 import type { ExitClass, Placement } from '../scheduler/state.js';
 import type { Bytes, DeviceName } from '../scheduler/units.js';
-import type { ChildMessage } from './messages.js';
+import type { ChildMessage, MeasuredResult } from './messages.js';
 
 export type EngineName = 'llama-server' | 'embedded' | 'sim';
 export type ChildRole = 'instance' | 'measure';
@@ -42,6 +42,16 @@ export interface ExitVerdict {
   readonly askedBytes: Bytes | null;
 }
 
+/** How one model is measured: a child, or several one after another, that allocate nothing. */
+export interface Measurement {
+  /** The first child. */
+  readonly command: Command;
+  /** Reads one line of a child's stdout (untrusted text). A result ends the measurement. */
+  read(line: string): MeasuredResult | null;
+  /** A child has ended by itself without a result: who is asked next, or what came of it. */
+  ended(evidence: ExitEvidence): Command | MeasuredResult;
+}
+
 export interface EngineCapabilities {
   /** Its children can report what a model needs without allocating it. */
   readonly measure: boolean;
@@ -56,6 +66,8 @@ export interface Engine {
   readonly reason: string;
   readonly simulated: boolean;
   readonly options: OptionTable;
+  /** Tells one build of its children's program from another, since they may need different memory; empty: unknown. */
+  readonly build?: string;
   capabilities(): EngineCapabilities;
   command(launch: Launch): Command;
   /** Reads one line of a child's output (untrusted text); null means that it is a log line. */
@@ -66,4 +78,6 @@ export interface Engine {
    * preferred first, at least one. Never throws; an entry that is invalid gives a placement that needs nothing.
    */
   estimate(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly Placement[];
+  /** How to find out what a model needs, laid out on the given devices; there when `capabilities().measure` says so. */
+  measure?(launch: Omit<Launch, 'role'>): Measurement;
 }

@@ -1,23 +1,18 @@
-import type { Bytes, DeviceBytes, DeviceName } from '../scheduler/units.js';
-import { CHILD_PREFIX, type ChildMemory, type ChildMessage } from './messages.js';
+import { readCount, readMemoryTable, sumPerDevice } from './memory-table.js';
+import { CHILD_PREFIX, type ChildMemory, type ChildMessage, type MeasuredResult } from './messages.js';
 
 /** What a child says of itself in a `state` message. */
-export type ChildState = 'loading' | 'ready' | 'sleeping';
+export type ChildState = 'loading' | 'ready' | 'sleeping' | 'measuring';
 
 const STATE_PREFIX = `${CHILD_PREFIX}state:`;
 const OLDEST_READY = `${CHILD_PREFIX}ready`;
 /** Longer lines are never messages; what reads the stream has already cut them. */
 const LINE_LIMIT_CHARS = 1024 * 1024;
-const DEVICE_NAME_LIMIT_CHARS = 128;
-const DEVICE_ROWS_LIMIT = 256;
-/** ggml's names for buffers that lie in system memory. */
-const HOST_BUFFER = /^(?:host|cpu|blas)(?:_|$)|_(?:host|mapped|repack)$/iu;
-
 type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Reads one line of a child's stdout. The line is untrusted: null means that it is a log line, or a message
- * that is malformed or not for us (`downloading`, `measuring`).
+ * that is malformed or not for us (`downloading`, `measuring` without a result).
  *
  * A `ready` whose memory figures are malformed is still `ready`, with `effective: null`: the child does serve,
  * only its figures cannot be believed. Understands llama-server's router protocol of 2026 and the bare
@@ -38,6 +33,8 @@ export function parseProtocolLine(line: string): ChildMessage | null {
       return readReady(payload);
     case 'sleeping':
       return { type: 'sleeping' };
+    case 'measuring':
+      return readMeasured(payload);
     default:
       return null;
   }
@@ -48,67 +45,40 @@ export function formatProtocolLine(state: ChildState, payload?: object): string 
   return STATE_PREFIX + JSON.stringify(payload === undefined ? { state } : { state, payload });
 }
 
-/**
- * Bytes on each device according to a child's memory report: model, context and compute buffers together.
- * Buffers in system memory, under whatever name, are added up under `Host`. Null when any row is malformed,
- * since a sum with a hole in it would claim too little.
- */
-export function readEffectiveBytes(memory: unknown): DeviceBytes | null {
-  if (!isObject(memory) || !Array.isArray(memory['devices'])) return null;
-  const rows = memory['devices'] as readonly unknown[];
-  if (rows.length > DEVICE_ROWS_LIMIT) return null;
-  const totals = new Map<DeviceName, Bytes>();
-  for (const row of rows) {
-    if (!isObject(row)) return null;
-    const device = readDeviceName(row, rows);
-    const sizes = [row['model'], row['context'], row['compute']].map(readCount);
-    if (device === null) return null;
-    let total = totals.get(device) ?? 0;
-    for (const size of sizes) {
-      if (size === null) return null;
-      total += size;
-    }
-    if (!Number.isSafeInteger(total)) return null;
-    totals.set(device, total);
-  }
-  // Not built by assignment: a device called `__proto__` must stay an ordinary key.
-  return Object.fromEntries(totals);
+/** The payload of a `measuring` message. */
+export function describeMeasured(min: ChildMemory, max: ChildMemory, trainedContextTokens: number | null): object {
+  return { result: 'measured', n_ctx_train: trainedContextTokens, min, max };
 }
 
 function readReady(payload: Json): ChildMessage {
   const memory = isObject(payload['memory']) ? payload['memory'] : {};
   const meta = isObject(payload['meta']) ? payload['meta'] : {};
   const contextTokens = readCount(memory['n_ctx']) ?? readCount(meta['n_ctx']) ?? readCount(payload['n_ctx']);
-  return { type: 'ready', contextTokens, effective: readEffectiveBytes(memory) };
+  const table = readMemoryTable(memory);
+  if (table === null) return { type: 'ready', contextTokens, effective: null };
+  return { type: 'ready', contextTokens, effective: sumPerDevice(table), memory: table };
 }
 
-function readDeviceName(row: Json, rows: readonly unknown[]): DeviceName | null {
-  const kind = row['kind'] as ChildMemory['devices'][number]['kind'] | undefined;
-  const name = row['name'];
-  if (typeof name !== 'string' || name === '' || name.length > DEVICE_NAME_LIMIT_CHARS) return null;
-  switch (kind) {
-    case 'host':
-      return 'Host';
-    case 'device':
-      return HOST_BUFFER.test(name) ? 'Host' : name;
-    case 'buffer_type':
-      // A buffer type is listed apart when no device claims it; most of them are kinds of system memory.
-      return HOST_BUFFER.test(name) ? 'Host' : (owningDevice(name, rows) ?? 'Host');
-    default:
+/** A result that cannot be believed is a failure: the child will not say another. */
+function readMeasured(payload: Json): ChildMessage | null {
+  const failed = (error: string): ChildMessage => ({ type: 'measured', result: { result: 'failed', error } });
+  switch (payload['result']) {
+    case undefined:
       return null;
+    case 'failed': {
+      const { error } = payload;
+      return failed(typeof error === 'string' && error !== '' ? error : 'the child does not say why');
+    }
+    case 'measured': {
+      const [min, max] = [readMemoryTable(payload['min']), readMemoryTable(payload['max'])];
+      if (min === null || max === null) return failed('its figures make no sense');
+      const trainedContextTokens = readCount(payload['n_ctx_train']);
+      const result: MeasuredResult = { result: 'measured', trainedContextTokens, min, max };
+      return { type: 'measured', result };
+    }
+    default:
+      return failed('its result makes no sense');
   }
-}
-
-function owningDevice(bufferType: string, rows: readonly unknown[]): DeviceName | null {
-  for (const row of rows) {
-    if (!isObject(row) || row['kind'] !== 'device' || typeof row['name'] !== 'string') continue;
-    if (bufferType === row['name'] || bufferType.startsWith(`${row['name']}_`)) return row['name'];
-  }
-  return null;
-}
-
-function readCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
 function readFraction(value: unknown): number | null {

@@ -31,12 +31,12 @@ export function listModels(supervisor: Supervisor, response: ServerResponse): vo
   const created = Math.floor(supervisor.info.startedAt / 1000);
   const data = models.flatMap((model) => {
     const entry = supervisor.entry(model.id);
-    return entry === null ? [] : [describe(entry, model, created)];
+    return entry === null ? [] : [describe(supervisor, entry, model, created)];
   });
   sendJson(response, 200, { object: 'list', data });
 }
 
-function describe(entry: CatalogEntry, model: ModelView, created: number): object {
+function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView, created: number): object {
   const { header } = entry;
   return {
     id: entry.id,
@@ -65,14 +65,7 @@ function describe(entry: CatalogEntry, model: ModelView, created: number): objec
             size: entry.files?.sizeBytes ?? null,
           },
     context_length: model.contextTokens ?? entry.contextTokens ?? header?.trainedContextTokens ?? null,
-    memory: {
-      status: 'unmeasured',
-      min: null,
-      max: null,
-      effective: null,
-      observed: model.claimQuality === 'observed' ? model.claim : null,
-      estimate: model.claimQuality === 'estimate' ? model.claim : null,
-    },
+    memory: supervisor.memoryOf(model.id),
   };
 }
 
@@ -120,6 +113,13 @@ export function unknownModel(supervisor: Supervisor, name: unknown): ApiError {
 export function streamModelEvents(supervisor: Supervisor, request: IncomingMessage, response: ServerResponse): void {
   const stream = openEventStream(request, response);
   const last = new Map<string, string>();
+  const isNews = (model: string, event: string, data: unknown): boolean => {
+    const text = JSON.stringify(data);
+    const key = JSON.stringify([model, event]);
+    if (last.get(key) === text) return false;
+    last.set(key, text);
+    return true;
+  };
   const tell = (models: readonly ModelView[], quietly: boolean): void => {
     for (const model of models) {
       const data = {
@@ -127,10 +127,12 @@ export function streamModelEvents(supervisor: Supervisor, request: IncomingMessa
         ...(model.progress === null ? {} : { progress: model.progress }),
         ...(model.lastExit === null ? {} : { exit_code: model.lastExit.exitCode, info: model.lastExit.reason }),
       };
-      const text = JSON.stringify(data);
-      if (last.get(model.id) === text) continue;
-      last.set(model.id, text);
-      if (!quietly) stream.send(null, { model: model.id, event: 'status_change', data });
+      const memory = supervisor.memoryOf(model.id);
+      const statusIsNews = isNews(model.id, 'status_change', data);
+      const memoryIsNews = isNews(model.id, 'model_memory', memory);
+      if (quietly) continue;
+      if (statusIsNews) stream.send(null, { model: model.id, event: 'status_change', data: { ...data, memory } });
+      if (memoryIsNews) stream.send(null, { model: model.id, event: 'model_memory', data: memory });
     }
   };
   const stop = supervisor.subscribe((message) => {

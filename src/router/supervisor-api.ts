@@ -14,6 +14,7 @@ const ACTIONS: ReadonlySet<string> = new Set<OperatorAction>([
   'unpin',
   'block',
   'unblock',
+  'measure',
 ]);
 
 /** A command's body names a model and nothing else. */

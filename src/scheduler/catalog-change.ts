@@ -1,5 +1,5 @@
 import type { EventBody } from './events.js';
-import { drainInstance, stopInstance } from './lifecycle.js';
+import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
 import { unknownModel } from './leases.js';
 import { cancelMeasuring, wantMeasured } from './measure.js';
@@ -73,6 +73,7 @@ function whatIsKnown({ known }: ModelSpec): Pick<Model, Learnt> {
 function update(turn: Turn, known: Model, spec: ModelSpec, pinned: boolean): void {
   const changed = known.spec.fingerprint !== spec.fingerprint;
   patchModel(turn, spec.id, { spec, pinned, removed: false });
+  if (pinned) keepPinned(turn, spec.id);
   if (!changed) return;
   cancelMeasuring(turn, spec.id);
   patchModel(turn, spec.id, { failures: 0, retryAt: 0, ...whatIsKnown(spec) });

@@ -91,7 +91,6 @@ export type EventBody =
       /** Where memory ran out, and how much was asked for, when the log says so. */
       readonly device: DeviceName | null;
       readonly askedBytes: Bytes | null;
-      readonly lastLines: readonly string[];
     }
   | { readonly type: 'operator'; readonly action: OperatorAction; readonly model: ModelId }
   | { readonly type: 'timer'; readonly timer: TimerName }

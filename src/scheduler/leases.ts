@@ -8,12 +8,9 @@ import type { Model } from './state.js';
 import { entryOf, modelOf, patchInstance, type Turn } from './turn.js';
 import type { ModelId, RequestId } from './units.js';
 
-/** True when the model's instance takes leases right now. */
-export function takesLeases(model: Model): boolean {
-  const { instance } = model;
-  return (
-    instance !== null && (instance.phase === 'ready' || instance.phase === 'sleeping') && instance.draining === null
-  );
+/** True when the model's instance takes leases right now; one at rest has to be woken first, and waking is a load. */
+export function takesLeases({ instance }: Model): boolean {
+  return instance?.phase === 'ready' && instance.draining === null;
 }
 
 /** A client asks for a model: it gets a lease at once, a place in the queue, or a reason. */

@@ -88,6 +88,11 @@ export function drainInstance(turn: Turn, id: ModelId, reason: StopReason, limit
   }
 }
 
+/** A pinned model never leaves by a decision: one that was about to, once its requests had ended, stays. */
+export function keepPinned(turn: Turn, id: ModelId): void {
+  if (modelOf(turn.state, id)?.instance?.draining?.kind === 'evicted') patchInstance(turn, id, { draining: null });
+}
+
 /** A child is up, or back from its rest. Says nothing about an instance that is already stopping. */
 export function onReady(turn: Turn, event: Extract<EventBody, { type: 'ready' }>): void {
   const instance = instanceOf(turn.state, event.model, event.generation);
@@ -160,7 +165,6 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
     signal: event.signal,
     reason: event.reason,
     device: event.device,
-    lastLines: event.lastLines,
   };
   patchModel(turn, event.model, { instance: null, lastExit: report, lastStop: instance.stopReason });
   if (instance.phase === 'stopping') afterStop(turn, event.model, instance);

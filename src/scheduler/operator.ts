@@ -1,5 +1,5 @@
 import type { EventBody, OperatorAction } from './events.js';
-import { drainInstance, stopInstance } from './lifecycle.js';
+import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { measureAgain } from './measure.js';
 import { dropEntry, rejectWaiters, want, wantPinned } from './queue.js';
 import type { Model, State } from './state.js';
@@ -105,6 +105,7 @@ function rejectQueued(turn: Turn, id: ModelId, code: string, message: string): v
 function setPinned(turn: Turn, model: Model, pinned: boolean): void {
   const { id } = model.spec;
   patchModel(turn, id, { pinned });
+  if (pinned) keepPinned(turn, id);
   const sentence = pinned
     ? `${id}: pinned; it is never evicted and comes back after a crash`
     : `${id}: no longer pinned`;

@@ -20,6 +20,12 @@ const BYPASS_LIMIT = 8;
  * for it, it alone may evict, and those behind it go first only into room that it does not need.
  */
 export function planQueue(turn: Turn): void {
+  // Those whose model is up get their leases before anybody plans: while it loaded, their entry protected it.
+  for (const { model: id } of turn.state.queue) {
+    const model = modelOf(turn.state, id);
+    if (model !== null && !model.removed && takesLeases(model)) grantWaiters(turn, id);
+  }
+
   let head: ModelId | null = null;
   let ledger = ledgerOf(turn.state);
   for (const { model: id } of turn.state.queue) {
@@ -43,10 +49,6 @@ function wantsRoom(turn: Turn, entry: QueueEntry, model: Model): boolean {
   if (model.removed) {
     rejectWaiters(turn, id, unknownModel(id));
     dropEntry(turn, id);
-    return false;
-  }
-  if (takesLeases(model)) {
-    grantWaiters(turn, id);
     return false;
   }
   const { instance } = model;

@@ -8,7 +8,7 @@ import type { Device, Instance, Release } from './state.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
 
-/** Share of an exited instance's memory that must be back where nobody can say whose memory it is. */
+/** Share of an exited instance's memory that must be back, where nobody can say whose memory it is any more. */
 const RETURNED_SHARE = 0.8;
 
 type SampleEvent = Extract<EventBody, { type: 'sample' }>;
@@ -67,13 +67,15 @@ function updateResidency(
   const model = modelOf(turn.state, id);
   const instance = model?.instance;
   if (!model || !instance || instance.spawnedAt > takenAt) return;
-  const seen = residency.get(keyOf(id, instance.generation)) ?? {};
+  // One that is in no list is not known to hold nothing: it may have died, and its exit not be seen yet.
+  const seen = residency.get(keyOf(id, instance.generation)) ?? null;
   const resident: Record<DeviceName, Bytes> = { ...instance.resident };
   for (const { name, attributed } of readings) {
     if (!attributed) delete resident[name];
+    else if (seen === null) continue;
     else if (bytesOn(seen, name) > 0 || bytesOn(instance.claim, name) > 0) resident[name] = bytesOn(seen, name);
   }
-  const claim = claimAfter(instance, resident, takenAt, readings);
+  const claim = claimAfter(instance, resident, takenAt, seen === null ? [] : readings);
   if (!sameAmounts(resident, instance.resident) || !sameAmounts(claim, instance.claim)) {
     const awake = instance.restingSince === null ? { awakeClaim: claim } : {};
     patchInstance(turn, id, { resident, claim, ...awake });
@@ -112,7 +114,7 @@ function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceR
   if (turn.state.releases.length === 0) return;
   const kept: Release[] = [];
   for (const release of turn.state.releases) {
-    const held = takenAt < release.exitedAt ? release.held : stillHeld(release, readings, residency);
+    const held = takenAt < release.exitedAt ? release.held : stillHeld(turn, release, readings, residency);
     if (Object.keys(held).length > 0) {
       kept.push({ ...release, held });
       continue;
@@ -123,17 +125,48 @@ function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceR
   turn.state.releases = kept;
 }
 
-function stillHeld(release: Release, readings: readonly DeviceReading[], residency: Residency): DeviceBytes {
+function stillHeld(
+  turn: Turn,
+  release: Release,
+  readings: readonly DeviceReading[],
+  residency: Residency,
+): DeviceBytes {
   const seen = residency.get(keyOf(release.model, release.generation)) ?? {};
   return Object.fromEntries(
     Object.entries(release.held).filter(([name, held]) => {
       const reading = readings.find((other) => other.name === name);
       if (reading === undefined) return true;
-      if (reading.attributed) return bytesOn(seen, name) > 0;
-      const returned = bytesOn(release.usedBefore, name) - reading.usedBytes;
-      return returned < RETURNED_SHARE * (bytesOn(release.resident, name) || held);
+      const wasResident = bytesOn(release.resident, name) || held;
+      if (!reading.attributed) {
+        const returned = bytesOn(release.usedBefore, name) - reading.usedBytes;
+        return returned < RETURNED_SHARE * wasResident;
+      }
+      if (bytesOn(seen, name) > 0) return true;
+      const nobodys = unattributed(turn, reading, residency).most - (turn.state.devices[name]?.externalBytes ?? 0);
+      return nobodys > (1 - RETURNED_SHARE) * wasResident;
     }),
   );
+}
+
+/** What is in use and not seen to be ours: what others use, and what may still be ours. */
+function unattributed(
+  turn: Turn,
+  { name, usedBytes }: DeviceReading,
+  residency: Residency,
+): { most: Bytes; least: Bytes } {
+  let seen = 0;
+  for (const resident of residency.values()) seen += bytesOn(resident, name);
+  // A process is gone from the lists before its exit is told, and before its memory is back.
+  let unseen = 0;
+  for (const { spec, instance } of Object.values(turn.state.models)) {
+    if (instance !== null && !residency.has(keyOf(spec.id, instance.generation)))
+      unseen += bytesOn(instance.resident, name);
+  }
+  for (const { model, generation, held } of turn.state.releases) {
+    if (bytesOn(residency.get(keyOf(model, generation)) ?? {}, name) === 0) unseen += bytesOn(held, name);
+  }
+  const most = Math.max(0, usedBytes - seen);
+  return { most, least: Math.max(0, most - unseen) };
 }
 
 /**
@@ -146,20 +179,22 @@ function updateExternal(turn: Turn, reading: DeviceReading, takenAt: Millis, res
   const { name, usedBytes, attributed } = reading;
   let externalBytes: Bytes;
   if (attributed) {
-    const ours = [...residency.values()].reduce((sum, resident) => sum + bytesOn(resident, name), 0);
-    externalBytes = Math.max(0, usedBytes - ours);
+    const { most, least } = unattributed(turn, reading, residency);
+    externalBytes = Math.min(most, Math.max(least, device.externalBytes));
   } else {
     const account = ledgerOf(turn.state)[name];
     const beyondClaims = Math.max(0, usedBytes - (account?.heldBytes ?? 0) - (account?.reservedBytes ?? 0));
-    externalBytes = inTransition(turn, name) ? Math.max(device.externalBytes, beyondClaims) : beyondClaims;
+    externalBytes = inTransition(turn, name, takenAt) ? Math.max(device.externalBytes, beyondClaims) : beyondClaims;
   }
   turn.state.devices[name] = { ...device, externalBytes, sample: { takenAt, usedBytes, attributed } };
 }
 
-function inTransition(turn: Turn, name: DeviceName): boolean {
+/** True when what ours hold there may be more, or less, than what they claim. */
+function inTransition(turn: Turn, name: DeviceName, takenAt: Millis): boolean {
   if (turn.state.releases.some((release) => bytesOn(release.held, name) > 0)) return true;
-  return Object.values(turn.state.models).some(
-    ({ instance }) =>
-      (instance?.phase === 'loading' || instance?.phase === 'stopping') && bytesOn(instance.claim, name) > 0,
-  );
+  return Object.values(turn.state.models).some(({ instance }) => {
+    if (instance === null || bytesOn(instance.claim, name) === 0) return false;
+    // What has only just come up was still loading when an older sample was taken; at rest it holds less than it claims.
+    return instance.phase !== 'ready' || instance.readyAt === null || takenAt < instance.readyAt;
+  });
 }

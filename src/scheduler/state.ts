@@ -157,8 +157,6 @@ export interface ExitReport {
   /** One sentence for people, e.g. `out of memory on CUDA0: asked for 5.1 GiB`. */
   readonly reason: string;
   readonly device: DeviceName | null;
-  /** The last lines of its log. */
-  readonly lastLines: readonly string[];
 }
 
 export interface Model {

@@ -1,7 +1,8 @@
 import { spawnChild, type ChildProcessHandle } from '../engines/child-process.js';
 import type { Engine, ExitEvidence } from '../engines/engine.js';
 import { freePort } from '../engines/free-port.js';
-import type { ChildMessage } from '../engines/messages.js';
+import { reportsOf } from '../engines/memory-table.js';
+import type { ChildMemory, ChildMessage } from '../engines/messages.js';
 import type { ProcessTree } from '../devices/probe.js';
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { Effect } from '../scheduler/effects.js';
@@ -17,6 +18,8 @@ interface Child {
   readonly generation: number;
   readonly port: number;
   readonly handle: ChildProcessHandle;
+  /** What it said that it allocated; null until it did. */
+  memory: ChildMemory | null;
 }
 
 export interface ChildrenOptions {
@@ -33,6 +36,8 @@ export class Children {
   readonly #stopsBeforeSpawn = new Map<number, Extract<Effect, { type: 'stop' }>>();
   /** The log of the latest instance of each model, running or not. */
   readonly #logs = new Map<ModelId, () => readonly string[]>();
+  /** What each model's latest exited instance said last. */
+  readonly #lastLines = new Map<ModelId, { readonly generation: number; readonly lines: readonly string[] }>();
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
@@ -60,9 +65,20 @@ export class Children {
     return this.#running.get(generation)?.port ?? null;
   }
 
+  /** What a generation said that it allocated, or null. */
+  memoryOf(generation: number): ChildMemory | null {
+    return this.#running.get(generation)?.memory ?? null;
+  }
+
   /** The last log lines of the model's latest instance, oldest first. */
   logsOf(model: ModelId): readonly string[] {
     return this.#logs.get(model)?.() ?? [];
+  }
+
+  /** The last log lines of an exited instance, oldest first; empty when a later one has exited since. */
+  lastLinesOf(model: ModelId, generation: number): readonly string[] {
+    const last = this.#lastLines.get(model);
+    return last?.generation === generation ? last.lines : [];
   }
 
   /** The processes whose memory is ours: running ones, and those whose memory may not be back yet. */
@@ -97,7 +113,7 @@ export class Children {
       onMessage: (message) => this.#said(model, generation, message),
       onExit: (evidence) => this.#exited({ model, generation }, evidence),
     });
-    this.#running.set(generation, { model, generation, port, handle });
+    this.#running.set(generation, { model, generation, port, handle, memory: null });
     this.#logs.set(model, () => handle.lines());
     if (handle.pid !== null) dispatch({ type: 'spawned', model, generation, pid: handle.pid });
   }
@@ -113,12 +129,19 @@ export class Children {
         if (message.progress !== null) dispatch({ type: 'progress', model, generation, value: message.progress });
         return;
       case 'ready': {
-        const { contextTokens, effective } = message;
-        dispatch({ type: 'ready', model, generation, contextTokens, effective });
+        const { contextTokens, effective, memory = null } = message;
+        const child = this.#running.get(generation);
+        // A child that wakes says nothing of its memory: it holds what it held before.
+        if (child !== undefined && memory !== null) child.memory = memory;
+        const reports = memory === null ? [] : reportsOf(memory);
+        dispatch({ type: 'ready', model, generation, contextTokens, effective, reports });
         return;
       }
       case 'sleeping':
         dispatch({ type: 'sleeping', model, generation });
+        return;
+      case 'measured':
+        // Said by nobody who serves a model.
         return;
     }
   }
@@ -128,6 +151,7 @@ export class Children {
     this.#stopsBeforeSpawn.delete(generation);
     const { exitClass, reason, device, askedBytes } = this.#options.engine.classify(evidence);
     const { exitCode, signal, lastLines } = evidence;
+    this.#lastLines.set(model, { generation, lines: lastLines.slice(-REPORTED_LINES) });
     this.#options.dispatch({
       type: 'exited',
       model,
@@ -138,7 +162,6 @@ export class Children {
       reason,
       device,
       askedBytes,
-      lastLines: lastLines.slice(-REPORTED_LINES),
     });
   }
 }

@@ -15,6 +15,7 @@ export function deltaBetween(before: Snapshot, after: Snapshot): Delta | null {
     ...(orderChanged ? { modelOrder: after.models.map((model) => model.id) } : {}),
     ...(same(before.queue, after.queue) ? {} : { queue: after.queue }),
     ...(same(before.measureQueue, after.measureQueue) ? {} : { measureQueue: after.measureQueue }),
+    ...(before.measuringSince === after.measuringSince ? {} : { measuringSince: after.measuringSince }),
     ...(before.shuttingDown === after.shuttingDown ? {} : { shuttingDown: after.shuttingDown }),
   };
   return Object.keys(delta).length === 0 ? null : { at: after.at, ...delta };

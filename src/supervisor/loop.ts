@@ -1,3 +1,4 @@
+import type { JournalWriter } from '../journal/record.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { Effect } from '../scheduler/effects.js';
 import type { Event, EventBody } from '../scheduler/events.js';
@@ -15,6 +16,8 @@ export interface LoopOptions {
   readonly initial: State;
   /** Milliseconds since the epoch: the only clock that the scheduler's events are stamped with. */
   readonly now: () => number;
+  /** Where everything that comes in is recorded before anything comes of it; null: nowhere. */
+  readonly journal: Pick<JournalWriter, 'took' | 'decided'> | null;
   /** Does what a turn wants done. Must not wait; results come back through `dispatch`. */
   readonly runEffect: (effect: Effect) => void;
   readonly onTurn: (turned: Turned) => void;
@@ -52,8 +55,11 @@ export class SchedulerLoop {
 
   #turn(body: EventBody): void {
     const event: Event = { at: this.#options.now(), ...body };
+    const { journal } = this.#options;
+    journal?.took(event, this.#state);
     const { state, effects, decisions } = step(this.#state, event);
     this.#state = state;
+    journal?.decided(decisions);
     for (const effect of effects) this.#options.runEffect(effect);
     this.#options.onTurn({ event, state, decisions });
   }

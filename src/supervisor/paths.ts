@@ -14,6 +14,10 @@ export interface Paths {
   /** Ledger of the simulated devices. */
   readonly simulation: string;
   readonly serveLog: string;
+  /** Directory of the recorded journals. */
+  readonly journal: string;
+  /** What models were measured and seen to need. */
+  readonly measurements: string;
 }
 
 /** Paths for the given state directory, or for `$XDG_STATE_HOME/llm-tui`. Touches nothing. */
@@ -28,6 +32,8 @@ export function pathsFor(stateDirectory: string | null, env: NodeJS.ProcessEnv =
     sampleModels: join(state, 'sample-models'),
     simulation: join(runtime, `${name}.sim`),
     serveLog: join(state, 'serve.log'),
+    journal: join(state, 'journal'),
+    measurements: join(state, 'measurements.json'),
   };
 }
 

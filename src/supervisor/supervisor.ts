@@ -1,23 +1,30 @@
 import type { CatalogEntry } from '../catalog/entry.js';
 import { nearestNames, resolveModel } from '../catalog/resolve.js';
-import type { ActionResult, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
+import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
 import type { ProbeSample, ProcessTree } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
+import type { ChildMemory } from '../engines/messages.js';
+import { JournalWriter, type JournalOptions } from '../journal/record.js';
+import type { MeasurementStore } from '../measurements/store.js';
 import type { Decision } from '../scheduler/decisions.js';
-import type { Effect } from '../scheduler/effects.js';
+import type { DeviceReading } from '../scheduler/events.js';
 import { reasonAgainst } from '../scheduler/operator.js';
 import { previewLoad } from '../scheduler/preview.js';
 import { project } from '../scheduler/project.js';
-import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
+import type { ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
+import type { ExitReport, MeasureWord, ModelSpec, Settings } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
-import type { ModelId } from '../scheduler/units.js';
+import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import { Children } from './children.js';
 import { DeviceWatch } from './device-watch.js';
 import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
 import { SchedulerLoop, type Turned } from './loop.js';
+import { Measuring } from './measuring.js';
 import type { PinStore } from './pins.js';
 import { Publisher, type Listener } from './publisher.js';
+import { runEffect, type Hands } from './run-effect.js';
 import { Timers } from './timers.js';
+import { TurnListeners } from './turn-listeners.js';
 
 export interface SupervisorOptions {
   readonly settings: Settings;
@@ -27,8 +34,23 @@ export interface SupervisorOptions {
   readonly specsOf: (sample: ProbeSample) => readonly ModelSpec[];
   readonly sample: (trees: readonly ProcessTree[]) => Promise<{ sample: ProbeSample; errors: readonly string[] }>;
   readonly pins: PinStore;
+  /** What models were measured and seen to need. */
+  readonly measurements: MeasurementStore;
   readonly info: SupervisorInfo;
+  /** Where turns are recorded; null: nowhere. */
+  readonly journal: JournalOptions | null;
   readonly now: () => number;
+}
+
+/** What is known of a model's memory; tables as in the child protocol. */
+export interface ModelMemory {
+  readonly status: MeasureWord;
+  readonly min: ChildMemory | null;
+  readonly max: ChildMemory | null;
+  /** What the running instance has said that it allocated. */
+  readonly effective: ChildMemory | null;
+  readonly observed: DeviceBytes | null;
+  readonly estimate: DeviceBytes | null;
 }
 
 /** How long an exit may take to be seen after its connection broke. */
@@ -41,49 +63,68 @@ const KEPT_NOTICES = 50;
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #loop: SchedulerLoop;
-  readonly #children: Children;
-  readonly #leases: LeaseDesk;
-  readonly #timers: Timers;
-  readonly #watch: DeviceWatch;
+  readonly #hands: Hands;
   readonly #publisher: Publisher;
-  readonly #turnListeners = new Set<(turned: Turned) => void>();
+  readonly #journal: JournalWriter | null;
+  readonly #turns = new TurnListeners();
   #info: SupervisorInfo;
   #lastSample: ProbeSample = { devices: [], instances: [] };
+  /** A device that a probe loses for a while is not another machine. */
+  #devicesAtStart: readonly DeviceReading[] = [];
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#info = options.info;
     const { engine, now } = options;
+    this.#journal = options.journal && new JournalWriter(options.journal, (notice) => this.notice(notice));
     this.#loop = new SchedulerLoop({
       initial: initialState(options.settings),
       now,
-      runEffect: (effect) => this.#run(effect),
+      journal: this.#journal,
+      runEffect: (effect) => runEffect(this.#hands, effect),
       onTurn: (turned) => this.#turned(turned),
     });
     const dispatch = this.#loop.dispatch.bind(this.#loop);
-    this.#children = new Children({ engine, dispatch, entry: (id) => this.entry(id) });
-    this.#leases = new LeaseDesk(dispatch);
-    this.#timers = new Timers(now, (timer) => dispatch({ type: 'timer', timer }));
-    this.#watch = new DeviceWatch({
-      sample: async (trees) => {
-        const taken = await options.sample(trees);
-        this.#lastSample = taken.sample;
-        return taken;
-      },
-      trees: () => this.#children.trees(this.#loop.state.releases),
-      now,
-      dispatch,
-      onErrors: (errors) => this.notice(...errors),
-    });
+    const children = new Children({ engine, dispatch, entry: (id) => this.entry(id) });
+    this.#hands = {
+      children,
+      leases: new LeaseDesk(dispatch),
+      measuring: new Measuring({
+        engine,
+        store: options.measurements,
+        entry: (id) => this.entry(id),
+        spec: (id) => this.#loop.state.models[id]?.spec ?? null,
+        devices: () => this.#devicesAtStart,
+        dispatch,
+      }),
+      timers: new Timers(now, (timer) => dispatch({ type: 'timer', timer })),
+      watch: new DeviceWatch({
+        sample: async (trees) => {
+          const taken = await options.sample(trees);
+          this.#lastSample = taken.sample;
+          return taken;
+        },
+        trees: () => children.trees(this.#loop.state.releases),
+        now,
+        dispatch,
+        onErrors: (errors) => this.notice(...errors),
+      }),
+      savePins: (pins) => this.#savePins(pins),
+    };
     this.#publisher = new Publisher(() => this.snapshot());
   }
 
   /** Looks at the devices once, then knows the catalog; pinned models start to load. */
   async start(): Promise<void> {
-    await this.#watch.start();
-    const { pins, notice } = await this.#options.pins.load();
-    if (notice !== null) this.notice(notice);
-    this.#loop.dispatch({ type: 'catalog', models: this.#options.specsOf(this.#lastSample), pins });
+    await this.#hands.watch.start();
+    const [{ pins, notice }, learnt] = await Promise.all([
+      this.#options.pins.load(),
+      this.#options.measurements.load(),
+    ]);
+    this.notice(...[notice, learnt.notice].filter((said) => said !== null));
+    this.#devicesAtStart = this.#lastSample.devices;
+    const models = this.#hands.measuring.withKnown(this.#options.specsOf(this.#lastSample));
+    this.#loop.dispatch({ type: 'catalog', models, pins });
   }
 
   get info(): SupervisorInfo {
@@ -104,7 +145,8 @@ export class Supervisor {
   }
 
   snapshot(): Snapshot {
-    return { schema: 1, ...project(this.#loop.state), supervisor: this.#info };
+    const { models, ...rest } = project(this.#loop.state);
+    return { schema: 1, ...rest, models: models.map((model) => this.#withLog(model)), supervisor: this.#info };
   }
 
   entries(): readonly CatalogEntry[] {
@@ -126,7 +168,7 @@ export class Supervisor {
 
   /** See LeaseDesk.acquire. */
   acquire(model: ModelId, options: { readonly autoload: boolean; readonly signal: AbortSignal }): Promise<Lease> {
-    return this.#leases.acquire(model, options);
+    return this.#hands.leases.acquire(model, options);
   }
 
   /**
@@ -145,7 +187,7 @@ export class Supervisor {
 
   /** The port of a lease's instance, or null when it has gone. */
   portOf(lease: Lease): number | null {
-    return this.#children.portOf(lease.generation);
+    return this.#hands.children.portOf(lease.generation);
   }
 
   /** Why a lease's instance is gone; null when it still runs after the time that an exit takes to be seen. */
@@ -154,7 +196,7 @@ export class Supervisor {
       const exit = this.#loop.state.models[lease.model]?.lastExit ?? null;
       return exit?.generation === lease.generation ? exit : null;
     };
-    return report() ?? (await this.#when(() => report(), EXIT_REPORT_MILLIS));
+    return report() ?? (await this.#turns.when(() => report(), EXIT_REPORT_MILLIS));
   }
 
   /** Why an action makes no sense now, or what came of it. */
@@ -162,12 +204,11 @@ export class Supervisor {
     const message = reasonAgainst(this.#loop.state, action, model);
     if (message !== null) return { ok: false, message };
     const refused: Decision[] = [];
-    const listen = ({ decisions }: Turned): void => {
+    const stop = this.#turns.add(({ decisions }) => {
       refused.push(...decisions.filter((decision) => decision.kind === 'refuse' && decision.model === model));
-    };
-    this.#turnListeners.add(listen);
+    });
     this.#loop.dispatch({ type: 'operator', action, model });
-    this.#turnListeners.delete(listen);
+    stop();
     return refused[0] === undefined ? { ok: true } : { ok: false, message: refused[0].sentence };
   }
 
@@ -179,8 +220,24 @@ export class Supervisor {
     return this.#loop.state.decisions.find((decision) => decision.number === number) ?? null;
   }
 
+  /** What is known of a model's memory, in all the ways in which it is known; null for an unknown model. */
+  memoryOf(id: ModelId): ModelMemory | null {
+    const model = this.#loop.state.models[id];
+    if (model === undefined) return null;
+    const tables = this.#hands.measuring.tablesOf(id);
+    const estimate = model.spec.placements[0]?.need ?? {};
+    return {
+      status: model.measure,
+      min: tables?.min ?? null,
+      max: tables?.max ?? null,
+      effective: model.instance === null ? null : this.#hands.children.memoryOf(model.instance.generation),
+      observed: model.observed,
+      estimate: Object.keys(estimate).length === 0 ? null : estimate,
+    };
+  }
+
   logs(model: ModelId): readonly string[] {
-    return this.#children.logsOf(model);
+    return this.#hands.children.logsOf(model);
   }
 
   subscribe(listener: Listener): () => void {
@@ -189,8 +246,7 @@ export class Supervisor {
 
   /** Called after every turn. Returns the function that ends it. */
   onTurn(listener: (turned: Turned) => void): () => void {
-    this.#turnListeners.add(listener);
-    return () => this.#turnListeners.delete(listener);
+    return this.#turns.add(listener);
   }
 
   /** Stops every model, waits until they are gone, and ends. */
@@ -198,63 +254,38 @@ export class Supervisor {
     const idle = (): true | null =>
       Object.values(this.#loop.state.models).every((model) => model.instance === null) || null;
     this.#loop.dispatch({ type: 'shutdown' });
-    if (idle() === null) await this.#when(idle, null);
-    this.#watch.close();
-    this.#timers.close();
+    if (idle() === null) await this.#turns.when(idle, null);
+    await this.#hands.measuring.close();
+    this.#hands.watch.close();
+    this.#hands.timers.close();
+    this.#journal?.close(this.#loop.state);
   }
 
   /** Ends the children without asking them. */
   killAll(): void {
-    this.#children.killAll();
+    this.#hands.children.killAll();
+    this.#hands.measuring.killAll();
   }
 
-  #when<T>(condition: () => T | null, limitMillis: number | null): Promise<T | null> {
-    return new Promise((resolve) => {
-      const timer = limitMillis === null ? null : setTimeout(() => settle(null), limitMillis);
-      const settle = (value: T | null): void => {
-        if (timer !== null) clearTimeout(timer);
-        stop();
-        resolve(value);
-      };
-      const stop = this.onTurn(() => {
-        const value = condition();
-        if (value !== null) settle(value);
-      });
-    });
+  #withLog(model: SchedulerModelView): ModelView {
+    const { id, lastExit } = model;
+    if (lastExit === null) return { ...model, lastExit };
+    return {
+      ...model,
+      lastExit: { ...lastExit, lastLines: this.#hands.children.lastLinesOf(id, lastExit.generation) },
+    };
   }
 
   #turned(turned: Turned): void {
     this.#publisher.decided(turned.decisions);
     this.#publisher.changed();
-    for (const listener of [...this.#turnListeners]) listener(turned);
+    this.#turns.tell(turned);
   }
 
-  #run(effect: Effect): void {
-    switch (effect.type) {
-      case 'spawn':
-        this.#children.spawn(effect);
-        return;
-      case 'stop':
-        this.#children.stop(effect);
-        return;
-      case 'grant':
-        this.#leases.grant(effect);
-        return;
-      case 'reject':
-        this.#leases.reject(effect);
-        return;
-      case 'arm-timer':
-        this.#timers.arm(effect.at, effect.timer);
-        return;
-      case 'watch-devices':
-        this.#watch.watchClosely(effect.closely);
-        return;
-      case 'save-pins':
-        this.#options.pins.save(effect.pins).catch((error: unknown) => {
-          const why = error instanceof Error ? error.message : String(error);
-          this.notice(`The pins could not be saved (${why}); they hold until this supervisor ends.`);
-        });
-        return;
-    }
+  #savePins(pins: readonly ModelId[]): void {
+    this.#options.pins.save(pins).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      this.notice(`The pins could not be saved (${why}); they hold until this supervisor ends.`);
+    });
   }
 }

@@ -67,6 +67,11 @@ describe('a model of the directory', () => {
           projector: at('mmproj.gguf'),
           draft: at('mtp-m.gguf'),
           sizeBytes: 2 * GOOD.length + PROJECTOR.length,
+          stamps: [
+            { path: at('m.gguf'), sizeBytes: GOOD.length, modifiedAt: expect.any(Number) as number },
+            { path: at('mmproj.gguf'), sizeBytes: PROJECTOR.length, modifiedAt: expect.any(Number) as number },
+            { path: at('mtp-m.gguf'), sizeBytes: GOOD.length, modifiedAt: expect.any(Number) as number },
+          ],
         },
         header: {
           architecture: 'llama',

@@ -3,7 +3,13 @@ import type { CatalogEntry, ModelFiles } from '../../src/catalog/entry.js';
 import { toModelSpec } from '../../src/catalog/spec-of-entry.js';
 import { bareEntry } from '../support/bare-entry.js';
 
-const files: ModelFiles = { shards: ['/m/a.gguf'], projector: null, draft: null, sizeBytes: 10 };
+const files: ModelFiles = {
+  shards: ['/m/a.gguf'],
+  projector: null,
+  draft: null,
+  sizeBytes: 10,
+  stamps: [{ path: '/m/a.gguf', sizeBytes: 10, modifiedAt: 1 }],
+};
 const entry = bareEntry('a', { args: ['--model', '/m/a.gguf'], files });
 
 test('the scheduler learns what it has to know', () => {
@@ -42,6 +48,7 @@ describe('the fingerprint', () => {
     ['the order of arguments', { args: ['/m/a.gguf', '--model'] }],
     ['where arguments end', { args: ['--model /m/a.gguf'] }],
     ['the size of its files', { files: { ...files, sizeBytes: 11 } }],
+    ['the time of a file', { files: { ...files, stamps: [{ path: '/m/a.gguf', sizeBytes: 10, modifiedAt: 2 }] } }],
     ['a projector', { files: { ...files, projector: '/m/p.gguf' } }],
   ])('changes with %s', (_title, change) => {
     expect(fingerprint(change)).not.toBe(fingerprint({}));

@@ -40,6 +40,13 @@ describe('a delta applied to a snapshot', () => {
     expect(after.devices[0]?.segments).toBe(before.devices[0]?.segments);
   });
 
+  it('tells since when something is measured, and when nothing is any more', () => {
+    const measuring = applyDelta(busySnapshot(), { at: SAMPLE_TIME, measuringSince: SAMPLE_TIME });
+    expect(measuring.measuringSince).toBe(SAMPLE_TIME);
+    expect(applyDelta(measuring, { at: SAMPLE_TIME }).measuringSince).toBe(SAMPLE_TIME);
+    expect(applyDelta(measuring, { at: SAMPLE_TIME, measuringSince: null }).measuringSince).toBeNull();
+  });
+
   it('does not change the snapshot it starts from', () => {
     const before = busySnapshot();
     const copy = structuredClone(before);

@@ -62,7 +62,7 @@ describe('the table of commands', () => {
   it('hides and refuses everything that acts on a read-only screen', () => {
     const world = createScreenWorld(busySnapshot(), { options: { readOnly: true } });
     const acting = COMMANDS.filter((command) => command.acts);
-    expect(acting.map((command) => command.name)).toEqual(['load', 'unload', 'kill', 'pin', 'block']);
+    expect(acting.map((command) => command.name)).toEqual(['load', 'unload', 'kill', 'pin', 'block', 'measure']);
     for (const command of acting) world.press(...command.keys);
     expect(world.asked).toEqual([]);
     expect(world.screen.getState().dialog).toBeNull();

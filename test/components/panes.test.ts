@@ -13,6 +13,17 @@ import { createScreenWorld } from '../support/screen-world.js';
 
 const lineWith = (lines: readonly string[], text: string): string => lines.find((line) => line.includes(text)) ?? '';
 
+describe('the measure queue', () => {
+  it('says of its first model how long it has been running', () => {
+    const queue = { measureQueue: ['qwen3-32b', 'phi-4'], measuringSince: SAMPLE_TIME - 4_200 };
+    const models = queue.measureQueue.map((id) => sampleModel(id));
+    const world = createScreenWorld(sampleSnapshot({ ...queue, models }));
+    const lines = world.lines().filter((line) => /running \d/.test(line));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/qwen3-32b +running 4s/);
+  });
+});
+
 describe('the bars', () => {
   it('show who holds a device, and numbers that add up to its total', () => {
     const line = lineWith(createScreenWorld(busySnapshot()).lines(), 'CUDA0');

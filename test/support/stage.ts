@@ -138,7 +138,6 @@ export class Stage {
       reason: exitClass,
       device: null,
       askedBytes: null,
-      lastLines: [],
       ...more,
     });
   }

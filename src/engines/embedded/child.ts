@@ -3,11 +3,12 @@
  * `node child.js --model FILE --alias ID --host 127.0.0.1 --port N [options of llama-server]`
  */
 import type { Server } from 'node:http';
-import { formatProtocolLine } from '../protocol.js';
+import { describeMeasured, formatProtocolLine } from '../protocol.js';
 import { parseChildArguments, type ChildArguments } from './arguments.js';
 import { ChildFailure, formatFailure } from './failure.js';
 import { listen } from './http-server.js';
 import { loadModel } from './load-model.js';
+import { measureModel } from './measure-model.js';
 import { createService, type Service } from './service.js';
 import { describeModelMeta } from './status-routes.js';
 import { obeySupervisor } from './supervised.js';
@@ -25,11 +26,18 @@ const say = (line: string): void => {
 
 async function main(): Promise<void> {
   const { LLAMA_SERVER_CHILD_ROLE: role = 'instance', LLAMA_SERVER_ROUTER_PORT: routerPort } = process.env;
-  if (role !== 'instance') {
+  if (role !== 'instance' && role !== 'measure') {
     throw new ChildFailure('bad-arguments', `A child of the embedded engine cannot take the role '${role}'.`);
   }
   const args = parseChildArguments(process.argv.slice(2), process.env);
   args.notices.forEach(log);
+
+  if (role === 'measure') {
+    obeySupervisor(() => process.exit(0), routerPort !== undefined);
+    const { memory, trainedContextTokens } = await measureModel(args, log);
+    say(formatProtocolLine('measuring', describeMeasured(memory, memory, trainedContextTokens)));
+    process.exit(0);
+  }
 
   const loading = new AbortController();
   let service: Service | null = null;

@@ -3,9 +3,11 @@ import { withParentDeath } from '../../../native/parent-death.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { childEnvironment } from '../child-environment.js';
 import type { Command, Engine, Launch } from '../engine.js';
+import { measureByRole } from '../measure-by-role.js';
 import { parseProtocolLine } from '../protocol.js';
 import { classifyEmbeddedExit } from './classify.js';
 import { selectDevices } from './devices.js';
+import { libraryVersion } from './library-version.js';
 import { estimateEmbedded } from './estimate.js';
 
 export interface EmbeddedEngineOptions {
@@ -26,17 +28,21 @@ const NOT_FOR_CHILDREN: ReadonlySet<string> = new Set(['HF_TOKEN', 'HUGGING_FACE
 export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const { reason, environment = process.env, nodePath = process.execPath } = options;
   const childFile = options.childFile ?? fileURLToPath(new URL('./child.js', import.meta.url));
+  const command = (launch: Launch): Command =>
+    withParentDeath(describeCommand(launch, nodePath, childFile, environment));
+  const spoken = { parse: parseProtocolLine, classify: classifyEmbeddedExit };
   return {
     name: 'embedded',
     reason,
     simulated: false,
     // All of them, so that a preset written for llama-server works; a child says which ones it ignores.
     options: LLAMA_SERVER_OPTIONS,
-    capabilities: () => ({ measure: false, sleep: false }),
-    command: (launch) => withParentDeath(describeCommand(launch, nodePath, childFile, environment)),
-    parse: parseProtocolLine,
-    classify: classifyEmbeddedExit,
+    build: libraryVersion(),
+    capabilities: () => ({ measure: true, sleep: false }),
+    command,
+    ...spoken,
     estimate: estimateEmbedded,
+    measure: (launch) => measureByRole(command({ ...launch, role: 'measure' }), spoken),
   };
 }
 

@@ -14,7 +14,7 @@ const NODE_BASELINE_BYTES: Bytes = 128 * MIB;
 const SMALLEST_COMPUTE_BYTES: Bytes = 16 * MIB;
 const COMPUTE_SHARE = 0.05;
 /** A CUDA or Vulkan context on each device; an assumption that the first real load corrects. */
-const DEVICE_CONTEXT_BYTES: Bytes = 400 * MIB;
+export const DEVICE_CONTEXT_BYTES: Bytes = 400 * MIB;
 /** Where the header does not tell what the cache takes, this part of the file size per 4096 tokens of context. */
 const UNKNOWN_CACHE_SHARE = 0.1;
 

@@ -92,7 +92,8 @@ async function loadWith(
   return { library, model, contextTokens, work, memory };
 }
 
-async function startLibrary(
+/** Throws ChildFailure where the library cannot run on such devices here. */
+export async function startLibrary(
   library: Library,
   gpu: GpuKind | false,
   maxThreads: number,
@@ -136,7 +137,8 @@ async function describeMemory(
   return { n_ctx: contextTokens, devices: [device, host] };
 }
 
-async function importLibrary(): Promise<Library> {
+/** Throws ChildFailure where the optional package is not installed, or does not work. */
+export async function importLibrary(): Promise<Library> {
   try {
     return await import('node-llama-cpp');
   } catch (error) {

@@ -1,7 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
-import type { OptionTable } from '../../catalog/option-table.js';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { findOption, type OptionTable } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
+import type { FitTool } from './fit-tool.js';
+import { buildOf, hasMeasureRole } from './read-build.js';
 import { readDeviceNames } from './read-devices.js';
 import { readOptionTable } from './read-options.js';
 
@@ -14,6 +16,12 @@ export interface FoundBinary {
   readonly options?: OptionTable;
   /** Names of the devices that it can use, none for a CPU build; absent when it did not say. */
   readonly devices?: readonly DeviceName[];
+  /** Tells one build from another. */
+  readonly build?: string;
+  /** True when its children take the role `measure`. */
+  readonly measureRole?: boolean;
+  /** llama.cpp's tool beside the binary; absent when there is none, or none is needed. */
+  readonly fitTool?: FitTool;
 }
 
 /**
@@ -26,8 +34,27 @@ export async function findLlamaServer(
 ): Promise<FoundBinary | null> {
   const found = locate(path, environment);
   if (found === null) return null;
-  const [options, devices] = await Promise.all([readOptionTable(found.binary), readDeviceNames(found.binary)]);
-  return { ...found, ...(options === null ? {} : { options }), ...(devices === null ? {} : { devices }) };
+  const { binary } = found;
+  const [options, devices, measureRole] = await Promise.all([
+    readOptionTable(binary),
+    readDeviceNames(binary),
+    hasMeasureRole(binary),
+  ]);
+  const fitTool = measureRole ? null : await findFitTool(binary);
+  return {
+    ...found,
+    ...(options === null ? {} : { options }),
+    ...(devices === null ? {} : { devices }),
+    build: buildOf(binary),
+    measureRole,
+    ...(fitTool === null ? {} : { fitTool }),
+  };
+}
+
+async function findFitTool(binary: string): Promise<FitTool | null> {
+  const file = join(dirname(binary), process.platform === 'win32' ? 'llama-fit-params.exe' : 'llama-fit-params');
+  const options = isProgram(file) ? await readOptionTable(file) : null;
+  return options !== null && findOption(options, 'fit-print') !== null ? { file, options } : null;
 }
 
 function locate(path: string | null, environment: Readonly<Record<string, string | undefined>>): FoundBinary | null {

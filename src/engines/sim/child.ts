@@ -1,10 +1,10 @@
 // A simulated child: llama-server's flags, messages and HTTP, memory that is an entry in a ledger, canned words.
 // It has to start fast and stay small: nothing but Node's own modules and its neighbours.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SimDevice } from '../../devices/sim-ledger.js';
+import { readLedger, type SimDevice } from '../../devices/sim-ledger.js';
 import type { DeviceBytes } from '../../scheduler/units.js';
 import { EXIT_MESSAGE, type ChildMemory } from '../messages.js';
-import { formatProtocolLine } from '../protocol.js';
+import { describeMeasured, formatProtocolLine } from '../protocol.js';
 import { describeOutOfMemory, OutOfMemory, SimMemory } from './memory.js';
 import {
   DEVICES_VARIABLE,
@@ -30,6 +30,10 @@ async function main(): Promise<void> {
   const directory = process.env[LEDGER_VARIABLE] ?? '';
   const devices = parseSimDevices(process.env[DEVICES_VARIABLE] ?? '');
   const need = readNeed(settings, devices);
+  if (process.env['LLAMA_SERVER_CHILD_ROLE'] === 'measure') {
+    await measure(settings, report(need, settings, devices), directory);
+    return;
+  }
   console.log(`simulated child of ${settings.alias}: ${Object.keys(need).join(', ')}`);
 
   const server = createSimServer(settings);
@@ -46,6 +50,21 @@ async function main(): Promise<void> {
   await sleep(settings.failAfterSeconds * 1000);
   console.error('simulated failure, as asked for by --sim-fail-after');
   process.exit(134);
+}
+
+/** Says what it would need, and takes nothing. */
+async function measure(settings: SimSettings, table: ChildMemory, ledgerDirectory: string): Promise<void> {
+  await sleep(settings.measureSeconds * 1000);
+  const { measureFails } = settings;
+  if (measureFails === 'until-loaded' && readLedger(ledgerDirectory).holdings.length === 0) {
+    fail(['simulated failure, as asked for by --sim-measure-fails: nothing is loaded yet']);
+  }
+  if (measureFails === 'always') fail(['simulated failure, as asked for by --sim-measure-fails']);
+  const devices = table.devices.map(({ total = 0, ...row }) => ({ ...row, total, free: total }));
+  const free = { ...table, devices };
+  const result = describeMeasured(free, free, settings.contextTokens);
+  console.log(formatProtocolLine('measuring', measureFails === 'malformed' ? { ...result, min: 'much' } : result));
+  process.exit(0);
 }
 
 /** The router's message ends the child, and so does the end of stdin: then the router has gone. */
@@ -98,9 +117,10 @@ function report(need: DeviceBytes, settings: SimSettings, devices: readonly SimD
     n_ctx: settings.contextTokens,
     devices: Object.entries(need).map(([name, bytes]) => {
       const context = Math.floor(bytes / 10);
-      const compute = Math.floor(bytes / 20);
+      // It takes the same in all, over however many devices: there is nothing that each of them has of its own.
+      const compute = 0;
       const total = devices.find((device) => device.name === name)?.totalBytes ?? 0;
-      return { kind: 'device', name, total, free: total - bytes, model: bytes - context - compute, context, compute };
+      return { kind: 'device', name, total, free: total - bytes, model: bytes - context, context, compute };
     }),
   };
 }

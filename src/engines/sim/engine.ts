@@ -5,7 +5,8 @@ import type { SimDevice } from '../../devices/sim-ledger.js';
 import type { Placement } from '../../scheduler/state.js';
 import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
-import type { Engine } from '../engine.js';
+import type { Command, Engine, Launch } from '../engine.js';
+import { measureByRole } from '../measure-by-role.js';
 import { parseProtocolLine } from '../protocol.js';
 import { DEVICES_VARIABLE, LEDGER_VARIABLE, readSimSettings, SIM_OPTIONS, splitEvenly } from './options.js';
 
@@ -28,35 +29,37 @@ export interface SimEngineOptions {
  */
 export function createSimEngine(options: SimEngineOptions): Engine {
   const { devices, ledgerDirectory, childFile = builtChildFile(), nodePath = process.execPath } = options;
+  const command = ({ entry, port, devices: chosen, role }: Launch): Command => {
+    const own = entry.options.some(({ name }) => name === 'device');
+    const placed = chosen === null || own ? [] : ['--device', chosen.join(',')];
+    return {
+      file: nodePath,
+      args: [
+        // Small and quick: it holds no data worth a large heap.
+        '--max-semi-space-size=1',
+        childFile,
+        ...entry.args,
+        ...['--host', '127.0.0.1', '--port', String(port), '--alias', entry.id],
+        ...placed,
+      ],
+      env: {
+        ...childEnvironment(options.environment ?? process.env, { port, childRole: role }),
+        [LEDGER_VARIABLE]: ledgerDirectory,
+        [DEVICES_VARIABLE]: formatSimDevices(devices),
+      },
+    };
+  };
+  const spoken = { parse: parseProtocolLine, classify: classifyExit };
   return {
     name: 'sim',
     reason: options.reason,
     simulated: true,
     options: SIM_OPTIONS,
-    capabilities: () => ({ measure: false, sleep: false }),
-    command({ entry, port, devices: chosen, role }) {
-      const own = entry.options.some(({ name }) => name === 'device');
-      const placed = chosen === null || own ? [] : ['--device', chosen.join(',')];
-      return {
-        file: nodePath,
-        args: [
-          // Small and quick: it holds no data worth a large heap.
-          '--max-semi-space-size=1',
-          childFile,
-          ...entry.args,
-          ...['--host', '127.0.0.1', '--port', String(port), '--alias', entry.id],
-          ...placed,
-        ],
-        env: {
-          ...childEnvironment(options.environment ?? process.env, { port, childRole: role }),
-          [LEDGER_VARIABLE]: ledgerDirectory,
-          [DEVICES_VARIABLE]: formatSimDevices(devices),
-        },
-      };
-    },
-    parse: parseProtocolLine,
-    classify: classifyExit,
+    capabilities: () => ({ measure: true, sleep: false }),
+    command,
+    ...spoken,
     estimate: (entry) => estimate(entry, devices),
+    measure: (launch) => measureByRole(command({ ...launch, role: 'measure' }), spoken),
   };
 }
 

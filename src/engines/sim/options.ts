@@ -11,7 +11,13 @@ const SIM_NAMES = [
   'sim-tokens-per-second',
   /** Seconds after which a ready child crashes. */
   'sim-fail-after',
+  'sim-measure-seconds',
+  /** `always`, `malformed`, or `until-loaded`: as long as nothing holds memory. */
+  'sim-measure-fails',
 ] as const;
+
+const MEASURE_FAILURES = ['always', 'malformed', 'until-loaded'] as const;
+export type MeasureFailure = (typeof MEASURE_FAILURES)[number];
 
 /** What a preset may say about a simulated model: all that llama-server knows, and how the child should behave. */
 export const SIM_OPTIONS: OptionTable = [...LLAMA_SERVER_OPTIONS, ...SIM_NAMES.map(valueOption)];
@@ -31,6 +37,8 @@ export interface SimSettings {
   readonly loadSeconds: number;
   readonly tokensPerSecond: number;
   readonly failAfterSeconds: number | null;
+  readonly measureSeconds: number;
+  readonly measureFails: MeasureFailure | null;
 }
 
 const DEFAULT_SIZE_BYTES: Bytes = GIB;
@@ -58,6 +66,13 @@ export function readSimSettings(options: readonly ChildOption[]): SimSettings {
   const sizeBytes = size === null ? DEFAULT_SIZE_BYTES : parseBytes(size);
   if (sizeBytes === null) throw new Error(`invalid value "${size ?? ''}" for --sim-size: write it like 8GiB`);
   const failAfter = number('sim-fail-after', -1, 0);
+  const fails = text('sim-measure-fails');
+  const measureFails = MEASURE_FAILURES.find((known) => known === fails) ?? null;
+  if (fails !== null && measureFails === null) {
+    throw new Error(
+      `invalid value "${fails}" for --sim-measure-fails: one of ${MEASURE_FAILURES.join(', ')} is needed`,
+    );
+  }
   return {
     host: text('host') ?? '127.0.0.1',
     port: number('port', 8080, 0),
@@ -68,6 +83,8 @@ export function readSimSettings(options: readonly ChildOption[]): SimSettings {
     loadSeconds: number('sim-load-seconds', 2, 0),
     tokensPerSecond: number('sim-tokens-per-second', 30, 0.001),
     failAfterSeconds: failAfter < 0 ? null : failAfter,
+    measureSeconds: number('sim-measure-seconds', 0.1, 0),
+    measureFails,
   };
 }
 

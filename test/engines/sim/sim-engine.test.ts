@@ -51,7 +51,7 @@ describe('the memory of a simulated child', () => {
     const w = world(TWO);
     const child = await w.start('a', { ...QUICK, 'sim-size': '3GiB', 'ctx-size': '8192' }, ['CUDA1']);
     await ready(child);
-    expect(child.messages.at(-1)).toEqual({ type: 'ready', contextTokens: 8192, effective: { CUDA1: 3 * GIB } });
+    expect(child.messages.at(-1)).toMatchObject({ type: 'ready', contextTokens: 8192, effective: { CUDA1: 3 * GIB } });
     const { instances, devices } = await w.sample();
     expect(instances).toEqual([{ model: String(child.pid), generation: 1, resident: { CUDA0: 0, CUDA1: 3 * GIB } }]);
     expect(devices.map(({ usedBytes }) => usedBytes)).toEqual([0, 3 * GIB]);

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import type { ServeFlags } from './serve-flags.js';
+import { CommandFailed, UsageError } from './usage-error.js';
+
+/** Listens for clients. Throws UsageError with one sentence when that is not possible. */
+export async function listenAt(server: Server, { host, port }: ServeFlags): Promise<void> {
+  try {
+    server.listen({ host, port });
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new UsageError(sayListenError(cause, host, port), { cause });
+  }
+}
+
+function sayListenError(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use by another program; choose another with --port.`;
+    case 'EACCES':
+      return `Port ${port} on ${host} may not be used by this user; choose one above 1023 with --port.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is not an address of this machine; choose another with --host.`;
+    default:
+      return `Listening on ${host}:${port} failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** The lock says that nobody else serves this state directory, so a socket that is there is a leftover. */
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
+  if (process.platform !== 'win32' && !(await answers(path))) rmSync(path, { force: true });
+  const before = process.umask(0o177);
+  try {
+    server.listen(path);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandFailed(`The socket ${path} cannot be opened (${why}); choose another --state-dir.`, { cause });
+  } finally {
+    process.umask(before);
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}

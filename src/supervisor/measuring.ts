@@ -1,0 +1,170 @@
+import type { CatalogEntry } from '../catalog/entry.js';
+import { spawnChild, type ChildProcessHandle } from '../engines/child-process.js';
+import { stripControls } from '../engines/control-sequences.js';
+import type { Command, Engine, Measurement } from '../engines/engine.js';
+import { freePort } from '../engines/free-port.js';
+import { reportsOf } from '../engines/memory-table.js';
+import type { MeasuredResult } from '../engines/messages.js';
+import { keyOf, type MeasurementKey } from '../measurements/key.js';
+import { knownMemory } from '../measurements/known-memory.js';
+import { devicesToMeasureOn, measuredPlacements } from '../measurements/placements.js';
+import type { MeasurementStore, MemoryTables } from '../measurements/store.js';
+import type { Effect } from '../scheduler/effects.js';
+import type { DeviceReading, EventBody } from '../scheduler/events.js';
+import type { ModelSpec } from '../scheduler/state.js';
+import type { ModelId } from '../scheduler/units.js';
+
+export interface MeasuringOptions {
+  readonly engine: Engine;
+  readonly store: MeasurementStore;
+  readonly entry: (model: ModelId) => CatalogEntry | null;
+  /** What the scheduler knows of a model at present. */
+  readonly spec: (model: ModelId) => ModelSpec | null;
+  /** The devices as last seen. */
+  readonly devices: () => readonly DeviceReading[];
+  readonly dispatch: (event: EventBody) => void;
+}
+
+interface Job {
+  readonly model: ModelId;
+  readonly fingerprint: string;
+  readonly spec: ModelSpec;
+  readonly key: MeasurementKey;
+  handle: ChildProcessHandle | null;
+  /** Resolves once no child of it runs any more. */
+  done: Promise<void>;
+  cancelled: boolean;
+}
+
+/** A reason is shown on one line. */
+const LONGEST_REASON_CHARS = 300;
+
+/** Runs the measuring children, and keeps what is learnt of models' memory. */
+export class Measuring {
+  readonly #options: MeasuringOptions;
+  readonly #jobs = new Set<Job>();
+
+  constructor(options: MeasuringOptions) {
+    this.#options = options;
+  }
+
+  /** The specs with what earlier runs have left for them. */
+  withKnown(specs: readonly ModelSpec[]): readonly ModelSpec[] {
+    return specs.map((spec) => ({
+      ...spec,
+      known: knownMemory(this.#options.store.get(this.#key(spec)), spec.placements),
+    }));
+  }
+
+  /** What was measured of a model as it is now; null: nothing. */
+  tablesOf(model: ModelId): MemoryTables | null {
+    const spec = this.#options.spec(model);
+    return spec === null ? null : this.#options.store.get(this.#key(spec)).tables;
+  }
+
+  measure({ model, fingerprint }: Extract<Effect, { type: 'measure' }>): void {
+    const { dispatch, entry: entryOf, spec: specOf } = this.#options;
+    const [entry, spec] = [entryOf(model), specOf(model)];
+    if (entry === null || spec === null) {
+      const reason = 'it is no longer in the catalog';
+      dispatch({ type: 'measured', model, fingerprint, placements: null, reason });
+      return;
+    }
+    const done = Promise.resolve();
+    const job: Job = { model, fingerprint, spec, key: this.#key(spec), handle: null, done, cancelled: false };
+    this.#jobs.add(job);
+    job.done = this.#run(job, entry)
+      .catch((error: unknown): MeasuredResult => {
+        return { result: 'failed', error: error instanceof Error ? error.message : String(error) };
+      })
+      .then((result) => {
+        this.#jobs.delete(job);
+        if (!job.cancelled) this.#finish(job, result);
+      });
+  }
+
+  cancel({ model, fingerprint }: Extract<Effect, { type: 'cancel-measure' }>): void {
+    for (const job of this.#jobs) if (job.model === model && job.fingerprint === fingerprint) abandon(job);
+  }
+
+  remember({ model, fingerprint, observed, loadMillis }: Extract<Effect, { type: 'remember' }>): void {
+    this.#options.store.put(keyOf(fingerprint, this.#options.devices()), model, { observed, loadMillis });
+  }
+
+  /** Ends what is being measured; resolves once nothing of it runs and everything learnt is on disk. */
+  async close(): Promise<void> {
+    this.killAll();
+    await Promise.all([...this.#jobs].map(({ done }) => done));
+    await this.#options.store.flush();
+  }
+
+  killAll(): void {
+    for (const job of this.#jobs) abandon(job);
+  }
+
+  #key({ fingerprint }: ModelSpec): MeasurementKey {
+    return keyOf(fingerprint, this.#options.devices());
+  }
+
+  async #run(job: Job, entry: CatalogEntry): Promise<MeasuredResult> {
+    const { engine } = this.#options;
+    const devices = devicesToMeasureOn(job.spec.placements, this.#options.devices());
+    const measurement = engine.measure?.({ entry, devices, port: await freePort() });
+    if (measurement === undefined) return { result: 'failed', error: `the engine ${engine.name} cannot measure` };
+    let command = measurement.command;
+    for (;;) {
+      if (job.cancelled) return { result: 'failed', error: 'cancelled' };
+      const said = await ask(job, command, measurement);
+      if ('result' in said) return said;
+      command = said;
+    }
+  }
+
+  #finish({ model, fingerprint, spec, key }: Job, result: MeasuredResult): void {
+    const { dispatch, store } = this.#options;
+    if (result.result === 'failed') {
+      const reason = oneLine(result.error);
+      dispatch({ type: 'measured', model, fingerprint, placements: null, reason });
+      return;
+    }
+    const { min, max } = result;
+    const placements = measuredPlacements(min, spec.placements);
+    // Figures of nothing are no figures; the scheduler says so, and they are not kept.
+    if (placements.length > 0) store.put(key, model, { tables: { min, max } });
+    dispatch({ type: 'measured', model, fingerprint, placements, reports: reportsOf(min), reason: '' });
+  }
+}
+
+/** One child to its end: its result, or whatever follows from its having ended without one. */
+function ask(job: Job, command: Command, measurement: Measurement): Promise<MeasuredResult | Command> {
+  return new Promise((resolve) => {
+    let result: MeasuredResult | null = null;
+    const handle = spawnChild({
+      command,
+      parse: (line) => {
+        // Nothing that it says afterwards counts, and nothing that it still does is wanted.
+        result ??= measurement.read(line);
+        if (result !== null) job.handle?.kill();
+        return null;
+      },
+      onMessage: () => undefined,
+      onExit: (evidence) => {
+        job.handle = null;
+        resolve(result ?? measurement.ended(evidence));
+      },
+    });
+    job.handle = handle;
+    if (job.cancelled) handle.kill();
+  });
+}
+
+function abandon(job: Job): void {
+  job.cancelled = true;
+  job.handle?.kill();
+}
+
+/** Words of a child, fit for a line on a screen. */
+function oneLine(text: string): string {
+  const line = stripControls(text.replace(/\s+/gu, ' ').trim());
+  return line.length > LONGEST_REASON_CHARS ? `${line.slice(0, LONGEST_REASON_CHARS - 1)}…` : line;
+}
