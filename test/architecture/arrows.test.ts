@@ -8,17 +8,31 @@ const root = resolve(import.meta.dirname, '../..');
 /** Which rooms each room may import from, besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/scheduler': [],
+  'src/simulation': ['src/scheduler'],
   'src/client': ['src/scheduler'],
   'src/devices': ['src/scheduler', 'native'],
   'src/catalog': ['src/scheduler'],
+  'src/journal': ['src/scheduler'],
   'src/engines': ['src/scheduler', 'src/catalog', 'src/devices', 'native'],
-  'src/supervisor': ['src/scheduler', 'src/client', 'src/engines', 'src/devices', 'src/catalog'],
+  'src/measurements': ['src/scheduler', 'src/engines'],
+  'src/supervisor': [
+    'src/scheduler',
+    'src/measurements',
+    'src/client',
+    'src/engines',
+    'src/devices',
+    'src/catalog',
+    'src/journal',
+  ],
   'src/router': ['src/supervisor', 'src/catalog', 'src/client', 'src/scheduler'],
   'src/store': ['src/client'],
   components: ['src/store', 'src/client'],
   native: [],
   'src/cli': [
-    ...['scheduler', 'client', 'devices', 'catalog', 'engines', 'supervisor', 'router'].map((room) => `src/${room}`),
+    ...['scheduler', 'client', 'devices', 'catalog', 'engines', 'supervisor', 'router', 'journal', 'measurements'].map(
+      (room) => `src/${room}`,
+    ),
+    'src/simulation',
     'components',
     'native',
   ],

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,6 +8,7 @@ import { hashOfDecisions } from '../../src/journal/format.js';
 import { readJournal } from '../../src/journal/read.js';
 import { replay } from '../../src/journal/replay.js';
 import { RecordedRun } from '../support/recorded-run.js';
+import { unprivileged } from '../support/unprivileged.js';
 
 function lastLines(path: string, count: number): readonly unknown[] {
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n').slice(-count);
@@ -145,9 +146,11 @@ describe('a journal that cannot be written', () => {
     expect(replay(readJournal(run.file))).toMatchObject({ divergence: null, events: recorded });
   });
 
-  it.runIf(process.platform !== 'win32' && process.getuid?.() !== 0)('is given up where it may not write', () => {
-    const directory = mkdtempSync(join(tmpdir(), 'journal-'));
-    chmodSync(directory, 0o500);
-    expect(new RecordedRun({ directory }).notices).toEqual([expect.stringContaining('EACCES')]);
+  it.runIf(process.platform !== 'win32')('is given up where it may not write', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'journal-'));
+    const directory = join(root, 'closed');
+    mkdirSync(directory, { mode: 0o500 });
+    const run = await unprivileged(root, () => Promise.resolve(new RecordedRun({ directory })));
+    expect(run.notices).toEqual([expect.stringContaining('EACCES')]);
   });
 });

@@ -112,4 +112,47 @@ describe('the ledger', () => {
     sample(3);
     expect(stage.state.releases).toEqual([]);
   });
+
+  it("does not take memory for others' that is nobody's, since its process is gone and it is not back yet", () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24 }, { CUDA0: 2 })
+      .catalog(spec('a', { CUDA0: 14 }), spec('b', { CUDA0: 20 }));
+    stage.load('a').sample();
+    const request = stage.request('b');
+    stage.exit('a');
+    const gone = (usedGib: number): Stage =>
+      stage.play({ type: 'sample', takenAt: stage.now + 1, devices: [reading(usedGib)], instances: [] }, 2);
+    gone(16);
+    expect(parts(stage)).toMatchObject({ held: 14, external: 2 });
+    expect(stage.rejected.get(request), 'b is not too large').toBeUndefined();
+    gone(2);
+    expect(stage.state.releases).toEqual([]);
+    expect(stage.did('spawn')).toEqual(['b']);
+  });
+
+  it('does not take an instance for empty that is in no list: its exit may not be seen yet', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }, { CUDA0: 2 }).catalog(spec('a', { CUDA0: 14 }));
+    stage.load('a').sample();
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices: [reading(16)], instances: [] }, 2);
+    expect(parts(stage)).toMatchObject({ held: 14, external: 2 });
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices: [reading(19)], instances: [] }, 2);
+    expect(parts(stage), "what goes beyond it is others'").toMatchObject({ held: 14, external: 5 });
+  });
+
+  it('without attribution does not let external fall by a sample from before readiness, nor while something rests', () => {
+    const stage = new Stage().catalog(spec('a', { CUDA0: 10 }));
+    const sample = (usedGib: number, takenAt = stage.now + 1): Stage =>
+      stage.play({ type: 'sample', takenAt, devices: [reading(usedGib, false)], instances: [] }, 2);
+    sample(3);
+    stage.request('a');
+    const before = stage.now;
+    stage.ready('a');
+    sample(5, before);
+    expect(parts(stage)).toMatchObject({ held: 10, external: 3 });
+    sample(13)
+      .end('r1', 'a')
+      .play({ type: 'sleeping', model: 'a', generation: stage.instance('a').generation });
+    sample(4);
+    expect(parts(stage)).toMatchObject({ held: 10, external: 3 });
+  });
 });

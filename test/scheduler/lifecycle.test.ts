@@ -60,7 +60,7 @@ describe('lifecycle and leases', () => {
       reason: '',
       device: null,
     } as const;
-    stage.play({ ...exited, model: 'a', generation, askedBytes: null, lastLines: [] });
+    stage.play({ ...exited, model: 'a', generation, askedBytes: null });
     stage.end('r1', 'a');
     expect(JSON.stringify(stage.state.models)).toBe(before);
   });
@@ -78,7 +78,7 @@ describe('lifecycle and leases', () => {
       reason: '',
       device: null,
     } as const;
-    stage.play({ ...exited, model: 'a', generation, askedBytes: null, lastLines: [] });
+    stage.play({ ...exited, model: 'a', generation, askedBytes: null });
     expect(stage.model('a').failures).toBe(1);
     expect(stage.state.releases).toHaveLength(1);
   });
