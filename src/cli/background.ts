@@ -1,20 +1,25 @@
 import { spawn } from 'node:child_process';
 import { openSync, closeSync } from 'node:fs';
 import { connectSupervisor } from '../client/supervisor-client.js';
+import type { Snapshot } from '../client/types.js';
+import type { Millis } from '../scheduler/units.js';
 import { preparePaths, type Paths } from '../supervisor/paths.js';
 import type { StartMessage } from './serve-command.js';
-import { CommandFailed, UsageError } from './usage-error.js';
+import { argsForServe } from './args-for-serve.js';
+import { firstSnapshot, NoAnswer } from './first-snapshot.js';
+import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
 
-/** True when a supervisor answers on the socket. */
-export async function isRunning(paths: Paths): Promise<boolean> {
+/** A supervisor that is there has this long to answer. */
+const ANSWER_MILLIS: Millis = 5000;
+
+/** The state of the supervisor that listens on the socket; null where there is none. Throws when one does not answer. */
+export async function runningSupervisor(paths: Paths): Promise<Snapshot | null> {
   const client = connectSupervisor({ socketPath: paths.socket });
   try {
-    return await new Promise<boolean>((resolve) => {
-      const stop = client.subscribe((message) => {
-        stop();
-        resolve(message.type === 'snapshot');
-      });
-    });
+    return await firstSnapshot(client, ANSWER_MILLIS);
+  } catch (error) {
+    if (error instanceof NoAnswer) throw error;
+    return null;
   } finally {
     client.close();
   }
@@ -22,7 +27,7 @@ export async function isRunning(paths: Paths): Promise<boolean> {
 
 /**
  * Starts `serve` in a process session of its own, so that the end of the terminal is not its end, and waits until it
- * serves. Throws UsageError or CommandFailed with the sentence that it failed with.
+ * serves. Throws UsageError, AlreadyRunning or CommandFailed with the sentence that it failed with.
  */
 export async function startInBackground(args: readonly string[], paths: Paths): Promise<void> {
   await preparePaths(paths).catch((cause: unknown) => {
@@ -47,34 +52,6 @@ export async function startInBackground(args: readonly string[], paths: Paths): 
   child.removeAllListeners();
   child.unref();
   if (message.type === 'ready') return;
+  if (message.alreadyRunning === true) throw new AlreadyRunning(message.message);
   throw message.exitCode === 2 ? new UsageError(message.message) : new CommandFailed(message.message);
-}
-
-/** Flags of the screen alone, which serve does not know, with whether they take a value. */
-const SCREEN_FLAGS: ReadonlyMap<string, boolean> = new Map([
-  ['--glyphs', true],
-  ['--read-only', false],
-]);
-
-/**
- * What serve is started with: the arguments less those of the screen. Keys go on in the environment: anybody can read
- * the arguments of a process.
- */
-export function argsForServe(args: readonly string[]): {
-  readonly argv: readonly string[];
-  readonly keys: readonly string[];
-} {
-  const argv: string[] = [];
-  const keys: string[] = [];
-  for (let i = 0; i < args.length; i += 1) {
-    const [flag = '', ...inline] = (args[i] ?? '').split('=');
-    const takesValue = flag === '--api-key' || SCREEN_FLAGS.get(flag) === true;
-    if (flag !== '--api-key' && !SCREEN_FLAGS.has(flag)) {
-      argv.push(args[i] ?? '');
-      continue;
-    }
-    const value = takesValue && inline.length === 0 ? args[(i += 1)] : inline.join('=');
-    if (flag === '--api-key' && value !== undefined) keys.push(value);
-  }
-  return { argv, keys };
 }

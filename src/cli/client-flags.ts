@@ -1,40 +1,59 @@
+import type { Command } from 'commander';
 import { connectSupervisor } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
-import { isRunning } from './background.js';
+import { runningSupervisor } from './background.js';
+import { firstSnapshot } from './first-snapshot.js';
 import { CommandFailed } from './usage-error.js';
 
 /** How a command finds the supervisor that it talks to. */
 export interface ClientFlags {
   readonly url: string | null;
   readonly stateDir: string | null;
+  readonly apiKey: string | null;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+const ANSWER_MILLIS = 5000;
 
-/** The supervisor at the URL; else the one of the state directory; else the one at the default address. */
-export async function clientFor({ url, stateDir }: ClientFlags): Promise<SupervisorClient> {
-  const { socket } = pathsFor(stateDir);
-  const apiKey = process.env['LLAMA_API_KEY'];
-  const at = (address: string): SupervisorClient =>
-    connectSupervisor(apiKey ? { url: address, apiKey } : { url: address });
-  if (url !== null) return at(url);
-  if (await isRunning(pathsFor(stateDir))) return connectSupervisor({ socketPath: socket });
-  if (stateDir !== null)
-    throw new CommandFailed(`No supervisor is running for ${stateDir}; start one with llm-tui serve.`);
-  return at(DEFAULT_URL);
+export function addClientFlags(command: Command): Command {
+  return command
+    .option('--url <url>', `the supervisor to talk to, e.g. ${DEFAULT_URL}`)
+    .option('--state-dir <dir>', 'the state directory of the supervisor to talk to')
+    .option('--api-key <key>', 'its key, with --url; LLAMA_API_KEY keeps it from being seen in the list of processes');
 }
 
-/** The supervisor's state now. Throws CommandFailed with one sentence when there is none. */
-export async function snapshotOf(client: SupervisorClient): Promise<Snapshot> {
-  return new Promise((resolve, reject) => {
-    const stop = client.subscribe((message) => {
-      stop();
-      if (message.type === 'snapshot') resolve(message.snapshot);
-      else
-        reject(
-          new CommandFailed(message.type === 'disconnected' ? message.reason : 'The supervisor said nothing useful.'),
-        );
-    });
-  });
+export function readClientFlags(flags: Readonly<Record<string, string | undefined>>): ClientFlags {
+  const apiKey = flags['apiKey'] ?? process.env['LLAMA_API_KEY'] ?? null;
+  return { url: flags['url'] ?? null, stateDir: flags['stateDir'] ?? null, apiKey };
+}
+
+/** The supervisor at the URL; else the one of the state directory; else the one at the default address. */
+export async function clientFor({ url, stateDir, apiKey }: ClientFlags): Promise<SupervisorClient> {
+  const at = (address: string): SupervisorClient =>
+    connectSupervisor(apiKey === null ? { url: address } : { url: address, apiKey });
+  if (url !== null) return at(url);
+  const paths = pathsFor(stateDir);
+  if ((await runningSupervisor(paths)) !== null) return connectSupervisor({ socketPath: paths.socket });
+  if (stateDir !== null) {
+    throw new CommandFailed(`No supervisor is running for ${stateDir}; start one with llm-tui serve.`);
+  }
+  const client = at(DEFAULT_URL);
+  try {
+    await snapshotOf(client);
+    return client;
+  } catch (cause) {
+    client.close();
+    throw new CommandFailed(
+      `No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The supervisor's state now. Throws CommandFailed with one sentence when there is none, or it does not answer. */
+export function snapshotOf(client: SupervisorClient): Promise<Snapshot> {
+  return firstSnapshot(client, ANSWER_MILLIS);
 }

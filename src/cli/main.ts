@@ -3,8 +3,8 @@ import type { OperatorAction } from '../client/types.js';
 import { POLICIES } from '../scheduler/policies.js';
 import type { PolicyName } from '../scheduler/state.js';
 import { pathsFor } from '../supervisor/paths.js';
-import type { ClientFlags } from './client-flags.js';
-import { actCommand, logsCommand, planCommand } from './model-commands.js';
+import { addClientFlags, readClientFlags } from './client-flags.js';
+import { actCommand, logsCommand, planCommand, stopCommand } from './model-commands.js';
 import { psCommand } from './ps.js';
 import { replayCommand } from './replay.js';
 import { attachCommand, screenCommand } from './screen-command.js';
@@ -45,29 +45,34 @@ function describeProgram(args: readonly string[]): Command {
 
   passOn(addScreenFlags(addServeFlags(program))).action((_flags, command: Command) => screenCommand(command, args));
   passOn(addServeFlags(program.command('serve').description('the same without a screen'))).action(
-    (_flags, command: Command) => serveCommand(command),
+    (_flags, command: Command) => serveCommand(command, args.slice(args.indexOf('serve') + 1)),
   );
 
   addScreenFlags(
-    client(program.command('attach [url]').description('a screen for a supervisor that runs already')),
+    addClientFlags(program.command('attach [url]').description('a screen for a supervisor that runs already')),
   ).action((url: string | undefined, flags: Record<string, string | undefined>, command: Command) =>
-    attachCommand({ ...clientFlags(flags), ...(url === undefined ? {} : { url }) }, readScreenFlags(command)),
+    attachCommand({ ...readClientFlags(flags), ...(url === undefined ? {} : { url }) }, readScreenFlags(command)),
   );
-  client(program.command('ps').description('devices, models and queue'))
+  addClientFlags(program.command('ps [url]').description('devices, models and queue'))
     .option('--json', 'the whole state as JSON')
-    .action((flags: Record<string, string | undefined>) => psCommand(clientFlags(flags), flags['json'] !== undefined));
+    .action((url: string | undefined, flags: Record<string, string | undefined>) =>
+      psCommand(readClientFlags({ ...flags, ...(url === undefined ? {} : { url }) }), flags['json'] !== undefined),
+    );
+  addClientFlags(program.command('stop').description('stop every model and the supervisor')).action(
+    (flags: Record<string, string | undefined>) => stopCommand(readClientFlags(flags)),
+  );
   for (const [action, description] of ACTIONS) {
-    client(program.command(`${action} <model>`).description(description)).action(
-      (model: string, flags: Record<string, string | undefined>) => actCommand(action, model, clientFlags(flags)),
+    addClientFlags(program.command(`${action} <model>`).description(description)).action(
+      (model: string, flags: Record<string, string | undefined>) => actCommand(action, model, readClientFlags(flags)),
     );
   }
-  client(program.command('plan <model>').description('what loading a model now would do'))
+  addClientFlags(program.command('plan <model>').description('what loading a model now would do'))
     .option('--json', 'with the whole decision record, as JSON')
     .action((model: string, flags: Record<string, string | undefined>) =>
-      planCommand(model, clientFlags(flags), flags['json'] !== undefined),
+      planCommand(model, readClientFlags(flags), flags['json'] !== undefined),
     );
-  client(program.command('logs <model>').description("the last lines of a model's process")).action(
-    (model: string, flags: Record<string, string | undefined>) => logsCommand(model, clientFlags(flags)),
+  addClientFlags(program.command('logs <model>').description("the last lines of a model's process")).action(
+    (model: string, flags: Record<string, string | undefined>) => logsCommand(model, readClientFlags(flags)),
   );
   program
     .command('replay [file]')
@@ -98,16 +103,6 @@ function describeProgram(args: readonly string[]): Command {
 /** Flags that are not ours are the models'; whether they are any is found out when the engine is known. */
 function passOn(command: Command): Command {
   return command.allowUnknownOption().allowExcessArguments();
-}
-
-function client(command: Command): Command {
-  return command
-    .option('--url <url>', 'the supervisor to talk to, e.g. http://127.0.0.1:8080')
-    .option('--state-dir <dir>', 'the state directory of the supervisor to talk to');
-}
-
-function clientFlags(flags: Record<string, string | undefined>): ClientFlags {
-  return { url: flags['url'] ?? null, stateDir: flags['stateDir'] ?? null };
 }
 
 /** One sentence on stderr; the exit code. */

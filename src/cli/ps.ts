@@ -1,4 +1,6 @@
-import type { Bytes, Snapshot } from '../client/types.js';
+import { cleanText } from '../../components/text/clean.js';
+import { deviceFigures } from '../../components/text/device-figures.js';
+import type { Bytes, ModelView, Snapshot } from '../client/types.js';
 import { clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 
 /** `llm-tui ps`: devices, models and queue, as the screen shows them; `--json` is the whole snapshot. */
@@ -18,25 +20,23 @@ function describe(snapshot: Snapshot): string {
     `llm-tui ${supervisor.version} at ${supervisor.url}, engine ${supervisor.engine.name}`,
     '',
     ...table([
-      ['DEVICE', 'HELD', 'RESERVED', 'EXTERNAL', 'FREE', 'TOTAL GiB'],
-      ...devices.map((device) => [
-        device.name,
-        gib(device.heldBytes),
-        gib(device.reservedBytes),
-        gib(device.externalBytes),
-        gib(device.freeBytes),
-        gib(device.totalBytes),
-      ]),
+      ['DEVICE', 'HELD', 'RESERVED', 'EXTERNAL', 'FREE', 'TOTAL'],
+      ...devices.map((device) => {
+        const { held, reserved, external, free, total, unit } = deviceFigures(device);
+        return [device.name, held, reserved, external, free, `${total} ${unit}`];
+      }),
     ]),
     '',
     ...table([
-      ['MODEL', 'STATE', 'ON', 'GiB', 'REQ'],
+      ['MODEL', 'STATE', 'ON', 'GiB', 'REQ', ''],
       ...models.map((model) => [
         printable(model.id) + (model.pinned ? ' *' : ''),
         model.word.toUpperCase() + (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
         model.devices.join(','),
-        gib(Object.values(model.claim).reduce((sum, bytes) => sum + bytes, 0)),
+        (model.claimQuality === 'estimate' ? '~' : '') +
+          gib(Object.values(model.claim).reduce((sum, bytes) => sum + bytes, 0)),
         String(model.requests),
+        printable(reasonOf(model)),
       ]),
     ]),
     ...(queue.length === 0
@@ -44,6 +44,12 @@ function describe(snapshot: Snapshot): string {
       : ['', 'waiting:', ...queue.map((entry) => `  ${entry.position}. ${printable(entry.why)}`)]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Why a model cannot run, or has failed. */
+function reasonOf(model: ModelView): string {
+  if (model.invalid !== null) return model.invalid;
+  return model.word === 'failed' ? (model.lastExit?.reason ?? '') : '';
 }
 
 function table(rows: readonly (readonly string[])[]): readonly string[] {
@@ -60,7 +66,10 @@ function gib(bytes: Bytes): string {
   return (bytes / 1024 ** 3).toFixed(1);
 }
 
-/** Names come from files and clients: nothing in them may move the cursor. */
+const LONGEST_NAME = 60;
+
+/** Names come from files and clients: nothing in them may move the cursor, or turn the line round. */
 function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '');
+  const clean = cleanText(text);
+  return clean.length > LONGEST_NAME * 4 ? `${clean.slice(0, LONGEST_NAME * 4)}…` : clean;
 }

@@ -1,25 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { connectSupervisor } from '../client/supervisor-client.js';
 import type { SupervisorClient } from '../client/types.js';
-import { pathsFor } from '../supervisor/paths.js';
-import { isRunning, startInBackground } from './background.js';
+import { pathsFor, type Paths } from '../supervisor/paths.js';
+import { asksForNothing } from './args-for-serve.js';
+import { runningSupervisor, startInBackground } from './background.js';
 import { serveCommand } from './serve-command.js';
 import { readServeFlags } from './serve-flags.js';
 import { clientFor, type ClientFlags } from './client-flags.js';
 import { readScreenFlags, type ScreenFlags } from './screen-flags.js';
-import { CommandFailed } from './usage-error.js';
+import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
 
 /** `llm-tui`: the supervisor in the background, unless one runs already, and a screen attached to it. */
 export async function screenCommand(command: Command, args: readonly string[]): Promise<void> {
   if (!process.stdout.isTTY || !process.stdin.isTTY) {
-    await serveCommand(command);
+    await serveCommand(command, args);
     return;
   }
-  const paths = pathsFor(readServeFlags(command).stateDir);
-  const running = await isRunning(paths);
-  if (!running) await startInBackground(args, paths);
-  const client = connectSupervisor({ socketPath: paths.socket }, { owner: !running });
-  await showScreen(client, !running, readScreenFlags(command));
+  const { stateDir, startedWith } = readServeFlags(command, args);
+  const paths = pathsFor(stateDir);
+  const started = await startUnlessRunning(paths, args, startedWith);
+  const client = connectSupervisor({ socketPath: paths.socket }, { owner: started });
+  await showScreen(client, started, readScreenFlags(command));
+}
+
+/** True when it was started here. One that runs with other flags than those asked for is not what was asked for. */
+async function startUnlessRunning(paths: Paths, args: readonly string[], wanted: string): Promise<boolean> {
+  const running = await runningSupervisor(paths);
+  if (running === null) {
+    try {
+      await startInBackground(args, paths);
+      return true;
+    } catch (error) {
+      if (!(error instanceof AlreadyRunning)) throw error;
+      // Somebody else was faster, and is about to serve.
+      await supervisorSoon(paths, error);
+      return false;
+    }
+  }
+  const { startedWith, url } = running.supervisor;
+  if (!asksForNothing(args) && wanted !== startedWith) {
+    throw new UsageError(
+      `A supervisor already runs for ${paths.stateDirectory} (${url}), with other flags; look at it with llm-tui attach, ` +
+        'end it with llm-tui stop, or choose another --state-dir for these.',
+    );
+  }
+  return false;
+}
+
+const SOON_MILLIS = 20_000;
+
+async function supervisorSoon(paths: Paths, otherwise: Error): Promise<void> {
+  const end = performance.now() + SOON_MILLIS;
+  while ((await runningSupervisor(paths)) === null) {
+    if (performance.now() > end) throw otherwise;
+    await delay(100);
+  }
 }
 
 /** `llm-tui attach [URL]`: a screen for a supervisor that runs already. */

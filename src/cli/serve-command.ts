@@ -3,18 +3,23 @@ import { pathsFor } from '../supervisor/paths.js';
 import { plainLine } from './plain-lines.js';
 import { startServing, type Serving } from './serve.js';
 import { readServeFlags } from './serve-flags.js';
-import { CommandFailed, UsageError } from './usage-error.js';
+import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
 
 /** What a supervisor in the background tells the program that started it, once. */
 export type StartMessage =
   | { readonly type: 'ready'; readonly url: string }
-  | { readonly type: 'failed'; readonly message: string; readonly exitCode: number };
+  | {
+      readonly type: 'failed';
+      readonly message: string;
+      readonly exitCode: number;
+      readonly alreadyRunning?: boolean;
+    };
 
 /** `llm-tui serve`: the supervisor without a screen, one line for each decision, until it is told to stop. */
-export async function serveCommand(command: Command): Promise<void> {
+export async function serveCommand(command: Command, args: readonly string[]): Promise<void> {
   const tellStarter = command.opts<{ owned?: boolean }>().owned === true ? sendOnce : (): void => undefined;
   try {
-    const flags = readServeFlags(command);
+    const flags = readServeFlags(command, args);
     const routerFlags = command.options.map((option) => option.long?.replace(/^--/u, '') ?? '');
     const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir));
     tellStarter({ type: 'ready', url: serving.url });
@@ -24,7 +29,9 @@ export async function serveCommand(command: Command): Promise<void> {
     process.exit(0);
   } catch (error) {
     if (error instanceof UsageError || error instanceof CommandFailed) {
-      tellStarter({ type: 'failed', message: error.message, exitCode: error instanceof UsageError ? 2 : 1 });
+      const exitCode = error instanceof UsageError ? 2 : 1;
+      const alreadyRunning = error instanceof AlreadyRunning;
+      tellStarter({ type: 'failed', message: error.message, exitCode, alreadyRunning });
     }
     throw error;
   }

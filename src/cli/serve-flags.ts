@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import type { AdmissionMode, PolicyName } from '../scheduler/state.js';
 import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
+import { flagsKey } from './args-for-serve.js';
 import { UsageError } from './usage-error.js';
 
 /** What `serve` is started with. */
@@ -30,6 +31,8 @@ export interface ServeFlags {
   /** All journal files together at most; 0: nothing is recorded. */
   readonly journalBytes: Bytes;
   readonly onClose: 'stop' | 'detach';
+  /** See flagsKey. */
+  readonly startedWith: string;
   /** Set by a screen that starts this supervisor in the background. */
   readonly owned: boolean;
 }
@@ -74,8 +77,8 @@ export function addServeFlags(command: Command): Command {
       .default('wait'),
     flag('--min-residency <seconds>', 'a model that has been up for less is not evicted').default('0'),
     flag('--queue-timeout <seconds>', 'a request waits for so long at most; 0: no limit').default('0'),
-    flag('--queue-max <n>', 'requests that may wait at the same time').default('256'),
-    flag('--max-body <MiB>', 'largest request body').default('64'),
+    flag('--queue-max <n>', 'requests that may wait at the same time; 0: no limit').default('256'),
+    flag('--max-body <MiB>', 'largest request body; 0: no limit').default('64'),
     flag('--state-dir <dir>', 'where pins, logs, journal and sample models are kept'),
     flag('--no-journal', 'do not record what the scheduler is told and decides; see llm-tui replay'),
     flag('--journal-size <MiB>', 'all files of the journal together at most; 0: none').default('32'),
@@ -89,7 +92,7 @@ export function addServeFlags(command: Command): Command {
 }
 
 /** Reads the flags that commander has parsed. Throws UsageError with one sentence on a value that cannot be. */
-export function readServeFlags(command: Command): ServeFlags {
+export function readServeFlags(command: Command, args: readonly string[]): ServeFlags {
   const given = command.opts<Record<string, string | boolean | undefined>>();
   const text = (name: string): string | null => {
     const value = given[name];
@@ -125,10 +128,11 @@ export function readServeFlags(command: Command): ServeFlags {
     policy: (text('policy') ?? 'lru') as PolicyName,
     admission: (text('admission') ?? 'wait') as AdmissionMode,
     minResidencyMillis: whole('minResidency', '--min-residency', 1e6) * 1000,
-    queueMax: whole('queueMax', '--queue-max', 1e6),
-    maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB,
+    queueMax: whole('queueMax', '--queue-max', 1e6) || Number.MAX_SAFE_INTEGER,
+    maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB || Number.MAX_SAFE_INTEGER,
     journalBytes: given['journal'] === false ? 0 : whole('journalSize', '--journal-size', 1e6) * MIB,
     onClose: text('onClose') === 'detach' ? 'detach' : 'stop',
+    startedWith: flagsKey(args),
     owned: given['owned'] === true,
   };
 }

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { tryLock } from '../../native/flock.js';
+import { tryLock, type FileLock } from '../../native/flock.js';
 import { loadCatalog, type LoadedCatalog } from '../catalog/catalog.js';
 import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
@@ -22,7 +22,7 @@ import { childFlags } from './child-flags.js';
 import { isLoopback, listenAt, listenOnSocket } from './listen.js';
 import { OwnerWatch } from './owner-watch.js';
 import type { ServeFlags } from './serve-flags.js';
-import { CommandFailed, UsageError } from './usage-error.js';
+import { AlreadyRunning, UsageError } from './usage-error.js';
 import { VERSION } from './version.js';
 
 /** A supervisor that answers on its address and its socket. */
@@ -53,9 +53,9 @@ export async function startServing(
   const { engine, sim } = await asUsage(chooseEngine(engineChoice(flags, paths)));
   const commandLine = childFlags(leftover, engine.options, engine.name, routerFlags);
   await asUsage(preparePaths(paths));
-  const lock = tryLock(paths.lockFile);
+  const lock = lockOf(paths);
   if (lock === null) {
-    throw new CommandFailed(
+    throw new AlreadyRunning(
       `A supervisor is already running for ${paths.stateDirectory}; use llm-tui attach, or choose another --state-dir.`,
     );
   }
@@ -64,7 +64,7 @@ export async function startServing(
     const catalog = await loadCatalog({
       modelsDir: flags.modelsDir,
       presetFile: flags.modelsPreset,
-      sampleModels: flags.sampleModels ? await asUsage(writeSampleModels(paths.sampleModels)) : [],
+      sampleModels: flags.sampleModels ? await writeSamples(paths) : [],
       options: engine.options,
       needsModelFile: sim === null,
       commandLine,
@@ -78,6 +78,27 @@ export async function startServing(
     lock.release();
     throw error;
   }
+}
+
+function lockOf(paths: Paths): FileLock | null {
+  try {
+    return tryLock(paths.lockFile);
+  } catch (cause) {
+    throw new UsageError(notWritable(`The state directory ${paths.stateDirectory}`, cause), { cause });
+  }
+}
+
+async function writeSamples(paths: Paths): Promise<readonly string[]> {
+  try {
+    return await writeSampleModels(paths.sampleModels);
+  } catch (cause) {
+    throw new UsageError(notWritable(`The directory of the sample models, ${paths.sampleModels},`, cause), { cause });
+  }
+}
+
+function notWritable(what: string, cause: unknown): string {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return `${what} cannot be written (${why}); make room, or choose another --state-dir.`;
 }
 
 function engineChoice(flags: ServeFlags, paths: Paths): Parameters<typeof chooseEngine>[0] {
@@ -144,6 +165,7 @@ function makeSupervisor(
       url: '',
       host: '',
       engine: { name: engine.name, reason: engine.reason, simulated: engine.simulated },
+      startedWith: flags.startedWith,
       sources: sourcesOf(flags, paths),
       notices: catalog.notices.map(
         ({ path, line, message }) => `${path}${line === null ? '' : `:${line}`}: ${message}`,
@@ -186,6 +208,7 @@ async function open(
     ending = supervisor.shutdown().then(() => {
       router.close();
       probes.close();
+      rmSync(paths.simulation, { recursive: true, force: true });
       unlock();
       resolveEnded(undefined);
     });

@@ -68,8 +68,8 @@ async function scenarioAt(path: string): Promise<Scenario> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const why =
-      error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
     throw new UsageError(`scenario ${path}: ${why}`);
   }
   try {

@@ -7,3 +7,6 @@ export class UsageError extends Error {
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
 }
+
+/** Another supervisor owns the state directory. */
+export class AlreadyRunning extends CommandFailed {}

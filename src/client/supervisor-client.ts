@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSseParser } from './sse-parser.js';
 import { failureSentence, supervisorHttp, type SupervisorHttp, type SupervisorTarget } from './supervisor-http.js';
+import { identityOf, isSameSupervisor, type SupervisorIdentity } from './supervisor-identity.js';
 import type { ActionResult, ClientMessage, Decision, Delta, PlanView, Snapshot, SupervisorClient } from './types.js';
 
 export type { SupervisorTarget } from './supervisor-http.js';
@@ -12,13 +13,13 @@ const LAST_RETRY_MILLIS = 5_000;
  * A client of a running supervisor. Nothing is sent before the first call or subscription.
  *
  * `owner` says that this screen started the supervisor: when the connection ends without `detach()`, the
- * supervisor stops itself and its models. Actions never throw; `plan` and `logs` throw an `Error` whose
+ * supervisor stops itself and its models. A supervisor that comes after that one at the same address is not owned.
+ * Actions never throw; `plan` and `logs` throw an `Error` whose
  * message is one sentence.
  */
 export function connectSupervisor(target: SupervisorTarget, options: { owner?: boolean } = {}): SupervisorClient {
   const http = supervisorHttp(target);
   const closing = new AbortController();
-  const events = options.owner === true ? 'supervisor/events?owner=1' : 'supervisor/events';
 
   async function command(path: string, body: unknown): Promise<ActionResult> {
     try {
@@ -40,7 +41,7 @@ export function connectSupervisor(target: SupervisorTarget, options: { owner?: b
   return {
     subscribe(listener) {
       const ending = new AbortController();
-      void listen(http, events, listener, AbortSignal.any([ending.signal, closing.signal]));
+      void listen(http, options.owner === true, listener, AbortSignal.any([ending.signal, closing.signal]));
       return () => ending.abort();
     },
     act: (action, model) => command(`supervisor/${action}`, { model }),
@@ -61,16 +62,20 @@ export function connectSupervisor(target: SupervisorTarget, options: { owner?: b
 /** Listens until `signal` ends it; after a loss it tries again, soon at first and then less often. */
 async function listen(
   http: SupervisorHttp,
-  path: string,
+  owner: boolean,
   listener: (message: ClientMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let wait = FIRST_RETRY_MILLIS;
   let said: string | null = null;
+  let owned: SupervisorIdentity | null = null;
   while (!signal.aborted) {
     let reason: string;
     try {
+      const owns = owner && (owned === null || (await answers(http, owned)));
+      const path = owns ? 'supervisor/events?owner=1' : 'supervisor/events';
       for await (const message of messages(await http.stream(path, signal))) {
+        if (owns && message.type === 'snapshot') owned ??= identityOf(message.snapshot.supervisor);
         wait = FIRST_RETRY_MILLIS;
         said = null;
         listener(message);
@@ -85,6 +90,12 @@ async function listen(
     await delay(wait, undefined, { signal }).catch(() => undefined);
     wait = Math.min(wait * 2, LAST_RETRY_MILLIS);
   }
+}
+
+/** True while the supervisor that answers is this one: another one must not be told that it is owned. */
+async function answers(http: SupervisorHttp, identity: SupervisorIdentity): Promise<boolean> {
+  const { supervisor } = (await http.json('GET', 'supervisor/state')) as Snapshot;
+  return isSameSupervisor(identity, supervisor);
 }
 
 /** The signal may be aborted by anything that ran meanwhile, which control flow analysis cannot know. */

@@ -24,6 +24,8 @@ export interface SupervisorInfo {
   readonly url: string;
   readonly host: string;
   readonly engine: { readonly name: string; readonly reason: string; readonly simulated: boolean };
+  /** Stands for the flags that it was started with. */
+  readonly startedWith: string;
   /** Where models were looked for, for the empty state. */
   readonly sources: readonly string[];
   /** What the user should know: catalog surprises, probe errors, an open bind without a key. Newest last. */

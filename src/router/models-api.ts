@@ -36,6 +36,26 @@ export function listModels(supervisor: Supervisor, response: ServerResponse): vo
   sendJson(response, 200, { object: 'list', data });
 }
 
+/** `GET /v1/models/ID`, as OpenAI's clients ask for one model; the id comes as in a URL. */
+export function showModel(supervisor: Supervisor, response: ServerResponse, encoded: string): void {
+  const name = decode(encoded);
+  const entry = supervisor.resolve(name);
+  const model = supervisor.snapshot().models.find(({ id }) => id === entry?.id);
+  if (entry === null || model === undefined) {
+    sendError(response, unknownModel(supervisor, name));
+    return;
+  }
+  sendJson(response, 200, describe(supervisor, entry, model, Math.floor(supervisor.info.startedAt / 1000)));
+}
+
+function decode(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+}
+
 function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView, created: number): object {
   const { header } = entry;
   return {

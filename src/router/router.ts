@@ -4,11 +4,11 @@ import { RequestRefused } from '../supervisor/lease-desk.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
 import type { ApiKeys } from './auth.js';
 import { ChildConnections, forward } from './forward.js';
-import { changeModel, listModels, streamModelEvents, unknownModel } from './models-api.js';
+import { changeModel, listModels, showModel, streamModelEvents, unknownModel } from './models-api.js';
 import { BodyError, parseJsonObject, readBody } from './request-body.js';
 import { requestedModel } from './requested-model.js';
 import { sendError, sendJson, type ApiError, type ErrorShape } from './respond.js';
-import { forwardedRoute } from './routes.js';
+import { forwardedRoute, methodsOf } from './routes.js';
 import { supervisorApi, type ScreenDesk } from './supervisor-api.js';
 
 export interface RouterOptions {
@@ -97,7 +97,9 @@ export class Router {
   ): Promise<void> {
     const { supervisor, desk } = this.#options;
     const { pathname } = url;
-    const route = `${request.method ?? 'GET'} ${pathname}`;
+    // Node leaves the body of a reply to HEAD out by itself.
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
+    const route = `${method} ${pathname}`;
     if (pathname.startsWith('/supervisor/')) return supervisorApi(supervisor, desk, request, response, url, local);
     switch (route) {
       case 'GET /health':
@@ -125,10 +127,14 @@ export class Router {
         build_info: build,
       });
     }
-    const kind = forwardedRoute(request.method ?? 'GET', pathname);
+    const retrieved = /^(?:\/v1)?\/models\/(.+)$/u.exec(pathname)?.[1];
+    if (method === 'GET' && retrieved !== undefined) return showModel(supervisor, response, retrieved);
+    const kind = forwardedRoute(method, pathname);
     if (kind !== null) return this.#forward(request, response, url, shape, kind);
-    const message = `${route} is not a route of this router`;
-    sendError(response, { status: 404, code: 'not_found', message }, shape);
+    const methods = methodsOf(pathname);
+    if (methods.length > 0) response.setHeader('allow', methods.join(', '));
+    const message = `${route} is not a route of this router${methods.length > 0 ? `; use ${methods.join(' or ')}` : ''}`;
+    sendError(response, { status: methods.length > 0 ? 405 : 404, code: 'not_found', message }, shape);
   }
 
   async #forward(

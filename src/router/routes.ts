@@ -37,3 +37,21 @@ export function forwardedRoute(method: string, pathname: string): 'use' | 'read'
   if (method === 'GET' && READS.has(pathname)) return 'read';
   return null;
 }
+
+/** Routes that the router answers itself. */
+const OWN: Readonly<Record<string, string>> = {
+  '/health': 'GET',
+  '/v1/health': 'GET',
+  '/models': 'GET',
+  '/v1/models': 'GET',
+  '/models/sse': 'GET',
+  '/models/load': 'POST',
+  '/models/unload': 'POST',
+};
+
+/** The methods that a path takes, for a client that has used another; none: there is no such path. */
+export function methodsOf(pathname: string): readonly string[] {
+  const own = OWN[pathname];
+  const methods = [own, USES.has(pathname) ? 'POST' : undefined, READS.has(pathname) ? 'GET' : undefined];
+  return [...new Set(methods.filter((method) => method !== undefined))];
+}

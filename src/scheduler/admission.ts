@@ -1,6 +1,7 @@
 import { bytesOn, sumOf } from './amounts.js';
 import { availableBytes, claimFor, isLeaving, limitsLoads, type Ledger } from './ledger.js';
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
+import { runningOf } from './running.js';
 import type { ClaimQuality, Instance, Model, Placement, QueueEntry, State } from './state.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type ModelId } from './units.js';
 import { NO_FIELD, surveyVictims, type Field } from './victims.js';
@@ -193,7 +194,8 @@ function shortageOf(state: State, ledger: Ledger, need: DeviceBytes, places: num
 function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Shortage {
   const gives = Object.fromEntries(Object.entries(ledger).map(([name, account]) => [name, account.leavingBytes]));
   const { bytes } = remaining({ bytes: shortage.bytes, instances: 0 }, [{ gives }]);
-  return { bytes, instances: Math.max(0, shortage.instances - leavingInstances(state)) };
+  const { instances } = shortage;
+  return { bytes, instances: instances === 0 ? 0 : Math.max(0, instances - leavingInstances(state)) };
 }
 
 function isTooLarge(state: State, claim: DeviceBytes): boolean {
@@ -202,17 +204,11 @@ function isTooLarge(state: State, claim: DeviceBytes): boolean {
 
 /** Instances that count against `--models-max`: running, stopping, and those whose memory is not back yet. */
 export function runningInstances(state: State): number {
-  return countInstances(state, () => true) + state.releases.length;
+  return state.running.length + state.releases.length;
 }
 
 function leavingInstances(state: State): number {
-  return countInstances(state, isLeaving) + state.releases.length;
-}
-
-function countInstances(state: State, which: (instance: Instance) => boolean): number {
-  let count = 0;
-  for (const { instance } of Object.values(state.models)) if (instance !== null && which(instance)) count += 1;
-  return count;
+  return runningOf(state).filter(([, instance]) => isLeaving(instance)).length + state.releases.length;
 }
 
 /**
@@ -225,11 +221,10 @@ function otherSizing(
   layout: Layout,
 ): { readonly other: ModelId; readonly device: DeviceName } | null {
   if (model.spec.contextPinned || model.instance !== null) return null;
-  for (const other of Object.values(state.models)) {
-    if (other.instance?.phase !== 'loading' || other.spec.contextPinned) continue;
-    const { claim } = other.instance;
+  for (const [other, { phase, claim }] of runningOf(state)) {
+    if (phase !== 'loading' || state.models[other]?.spec.contextPinned) continue;
     const shared = Object.keys(layout.claim).find((name) => name !== HOST && bytesOn(claim, name) > 0);
-    if (shared !== undefined) return { other: other.spec.id, device: shared };
+    if (shared !== undefined) return { other, device: shared };
   }
   return null;
 }

@@ -4,7 +4,7 @@ import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
 import { unknownModel } from './leases.js';
 import { cancelMeasuring, wantMeasured } from './measure.js';
 import type { Model, ModelSpec } from './state.js';
-import { modelOf, patchModel, type Turn } from './turn.js';
+import { modelOf, ownModels, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
 /**
@@ -20,7 +20,7 @@ export function onCatalog(turn: Turn, event: Extract<EventBody, { type: 'catalog
   for (const spec of specs) {
     const known = modelOf(turn.state, spec.id);
     const pinned = spec.pinned || pins.has(spec.id);
-    if (known === null) turn.state.models[spec.id] = newModel(spec, pinned);
+    if (known === null) ownModels(turn)[spec.id] = newModel(spec, pinned);
     else update(turn, known, spec, pinned);
   }
   for (const id of before) if (!listed.has(id)) remove(turn, id);
@@ -89,7 +89,7 @@ function remove(turn: Turn, id: ModelId): void {
   rejectWaiters(turn, id, unknownModel(id));
   dropEntry(turn, id);
   if (model.instance === null) {
-    delete turn.state.models[id];
+    delete ownModels(turn)[id];
     return;
   }
   patchModel(turn, id, { removed: true, pinned: false });

@@ -27,6 +27,9 @@ function ledgerViolations(state: State): readonly string[] {
 function instanceViolations(state: State): readonly string[] {
   const found: string[] = [];
   const generations = new Set<number>();
+  const running = Object.values(state.models).filter(({ instance }) => instance !== null);
+  if (running.length !== state.running.length || running.some(({ spec }) => !state.running.includes(spec.id)))
+    found.push(`${state.running.join(', ')}: not those who have an instance`);
   for (const [id, { instance }] of Object.entries(state.models)) {
     if (!state.modelOrder.includes(id)) found.push(`${id}: not in the order of models`);
     if (instance === null) continue;

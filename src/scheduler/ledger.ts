@@ -1,5 +1,6 @@
 import { bytesOn, largerOf } from './amounts.js';
 import type { DeviceFigures } from './decisions.js';
+import { runningOf } from './running.js';
 import type { Device, Instance, Model, Placement, State } from './state.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName } from './units.js';
 
@@ -26,7 +27,7 @@ export interface DeviceParts {
   readonly overcommitBytes: Bytes;
 }
 
-type LedgerState = Pick<State, 'devices' | 'models' | 'releases'>;
+type LedgerState = Pick<State, 'devices' | 'models' | 'running' | 'releases'>;
 
 /**
  * Adds up every instance's claim, device by device. A loading instance holds what is seen of it already and reserves
@@ -36,9 +37,7 @@ export function ledgerOf(state: LedgerState): Ledger {
   const sums: Record<DeviceName, { held: Bytes; reserved: Bytes; releasing: Bytes; leaving: Bytes }> = {};
   for (const name of Object.keys(state.devices)) sums[name] = { held: 0, reserved: 0, releasing: 0, leaving: 0 };
 
-  for (const model of Object.values(state.models)) {
-    const instance = model.instance;
-    if (instance === null) continue;
+  for (const [, instance] of runningOf(state)) {
     for (const [device, claim] of Object.entries(instance.claim)) {
       const sum = sums[device];
       if (sum === undefined) continue;

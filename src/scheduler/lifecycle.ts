@@ -6,7 +6,17 @@ import type { ExitReport, Instance, Model, Release, StopReason } from './state.j
 import { retryMeasuring } from './measure.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
 import { takeReports } from './reports.js';
-import { entryOf, instanceOf, modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
+import {
+  entryOf,
+  instanceOf,
+  modelOf,
+  note,
+  ownModels,
+  patchInstance,
+  patchModel,
+  remember,
+  type Turn,
+} from './turn.js';
 import type { DeviceBytes, Millis, ModelId } from './units.js';
 
 /** Loads of one model that run out of memory, or lose their port, in a row before its waiters are told. */
@@ -40,6 +50,7 @@ export function startInstance(turn: Turn, model: Model, layout: Layout, beyondLi
     stopReason: null,
     fingerprint: model.spec.fingerprint,
   };
+  turn.state.running = [...turn.state.running, model.spec.id];
   patchModel(turn, model.spec.id, { instance, lastStop: null });
   turn.effects.push({ type: 'spawn', model: model.spec.id, generation, devices: layout.devices });
 }
@@ -166,6 +177,7 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
     reason: event.reason,
     device: event.device,
   };
+  turn.state.running = turn.state.running.filter((id) => id !== event.model);
   patchModel(turn, event.model, { instance: null, lastExit: report, lastStop: instance.stopReason });
   if (instance.phase === 'stopping') afterStop(turn, event.model, instance);
   else afterFailure(turn, model, instance, report, event.askedBytes);
@@ -174,7 +186,7 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
 function afterStop(turn: Turn, id: ModelId, instance: Instance): void {
   const model = modelOf(turn.state, id);
   if (model?.removed) {
-    delete turn.state.models[id];
+    delete ownModels(turn)[id];
     turn.state.modelOrder = turn.state.modelOrder.filter((other) => other !== id);
     return;
   }

@@ -28,8 +28,8 @@ export function planQueue(turn: Turn): void {
 
   let head: ModelId | null = null;
   let ledger = ledgerOf(turn.state);
-  for (const { model: id } of turn.state.queue) {
-    const entry = entryOf(turn.state, id);
+  for (const [index, { model: id }] of turn.state.queue.entries()) {
+    const entry = entryNear(turn, id, index);
     const model = modelOf(turn.state, id);
     if (entry === null || model === null || !wantsRoom(turn, entry, model)) continue;
 
@@ -41,6 +41,15 @@ export function planQueue(turn: Turn): void {
     if (outcome === 'changed') ledger = ledgerOf(turn.state);
     if (outcome === 'waits' && verdict.kind === 'evict') ledger = ledgerOf(turn.state);
   }
+}
+
+/** The entry as it is by now: planning changes entries and takes some out, so that it is where it was, or before. */
+function entryNear(turn: Turn, id: ModelId, index: number): QueueEntry | null {
+  for (let place = Math.min(index, turn.state.queue.length - 1); place >= 0; place -= 1) {
+    const entry = turn.state.queue[place];
+    if (entry?.model === id) return entry;
+  }
+  return null;
 }
 
 /** False for entries that need no room: they are closed here, or left alone until something happens to their model. */

@@ -5,6 +5,7 @@ import { ledgerOf } from './ledger.js';
 import { setMargins } from './margins.js';
 import { newDevice } from './reports.js';
 import type { Device, Instance, Release } from './state.js';
+import { runningOf } from './running.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
 
@@ -18,7 +19,7 @@ export function onSample(turn: Turn, event: SampleEvent): void {
   const readings = event.devices.filter(isBelievable);
   const resident = residencyOf(turn, event);
   for (const reading of readings) addDevice(turn, reading);
-  for (const id of turn.state.modelOrder) updateResidency(turn, id, event.takenAt, readings, resident);
+  for (const id of turn.state.running) updateResidency(turn, id, event.takenAt, readings, resident);
   confirmReleases(turn, event.takenAt, readings, resident);
   for (const reading of readings) updateExternal(turn, reading, event.takenAt, resident);
 }
@@ -32,9 +33,7 @@ type Residency = ReadonlyMap<string, DeviceBytes>;
 
 function residencyOf(turn: Turn, event: SampleEvent): Residency {
   const known = new Set<string>(turn.state.releases.map((release) => keyOf(release.model, release.generation)));
-  for (const model of Object.values(turn.state.models)) {
-    if (model.instance !== null) known.add(keyOf(model.spec.id, model.instance.generation));
-  }
+  for (const [id, instance] of runningOf(turn.state)) known.add(keyOf(id, instance.generation));
   const residency = new Map<string, DeviceBytes>();
   for (const reading of event.instances) {
     const key = keyOf(reading.model, reading.generation);
@@ -158,9 +157,8 @@ function unattributed(
   for (const resident of residency.values()) seen += bytesOn(resident, name);
   // A process is gone from the lists before its exit is told, and before its memory is back.
   let unseen = 0;
-  for (const { spec, instance } of Object.values(turn.state.models)) {
-    if (instance !== null && !residency.has(keyOf(spec.id, instance.generation)))
-      unseen += bytesOn(instance.resident, name);
+  for (const [id, instance] of runningOf(turn.state)) {
+    if (!residency.has(keyOf(id, instance.generation))) unseen += bytesOn(instance.resident, name);
   }
   for (const { model, generation, held } of turn.state.releases) {
     if (bytesOn(residency.get(keyOf(model, generation)) ?? {}, name) === 0) unseen += bytesOn(held, name);
@@ -192,8 +190,8 @@ function updateExternal(turn: Turn, reading: DeviceReading, takenAt: Millis, res
 /** True when what ours hold there may be more, or less, than what they claim. */
 function inTransition(turn: Turn, name: DeviceName, takenAt: Millis): boolean {
   if (turn.state.releases.some((release) => bytesOn(release.held, name) > 0)) return true;
-  return Object.values(turn.state.models).some(({ instance }) => {
-    if (instance === null || bytesOn(instance.claim, name) === 0) return false;
+  return runningOf(turn.state).some(([, instance]) => {
+    if (bytesOn(instance.claim, name) === 0) return false;
     // What has only just come up was still loading when an older sample was taken; at rest it holds less than it claims.
     return instance.phase !== 'ready' || instance.readyAt === null || takenAt < instance.readyAt;
   });

@@ -233,6 +233,8 @@ export interface State {
   readonly models: Readonly<Record<ModelId, Model>>;
   /** Catalog order; object keys would put ids that look like numbers first. */
   readonly modelOrder: readonly ModelId[];
+  /** Models that have an instance, oldest generation first, so that nobody has to look through the whole catalog. */
+  readonly running: readonly ModelId[];
   readonly queue: readonly QueueEntry[];
   readonly releases: readonly Release[];
   /** Models to be measured, in order, without the one that is being measured. */

@@ -11,6 +11,7 @@ import { planQueue } from './plan-queue.js';
 import { dropEntry, rejectWaiters } from './queue.js';
 import { onMargin, setMargins } from './margins.js';
 import { cancelMeasuring, onMeasured, onMeasureLimit, startMeasuring } from './measure.js';
+import { runningOf } from './running.js';
 import { onSample } from './samples.js';
 import type { Settings, State } from './state.js';
 import { beginTurn, instanceOf, note, patchInstance, type Turn } from './turn.js';
@@ -29,6 +30,7 @@ export function initialState(settings: Settings): State {
     devices: {},
     models: {},
     modelOrder: [],
+    running: [],
     queue: [],
     releases: [],
     measureQueue: [],
@@ -165,9 +167,7 @@ function onShutdown(turn: Turn): void {
 function watchDevices(turn: Turn): void {
   const closely =
     turn.state.releases.length > 0 ||
-    Object.values(turn.state.models).some(
-      ({ instance }) => instance?.phase === 'loading' || instance?.phase === 'stopping',
-    );
+    runningOf(turn.state).some(([, { phase }]) => phase === 'loading' || phase === 'stopping');
   if (closely === turn.state.watchingClosely) return;
   turn.state.watchingClosely = closely;
   turn.effects.push({ type: 'watch-devices', closely });

@@ -10,10 +10,9 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
  * never changed, only replaced, so that the state before the turn stays as it was.
  */
 export interface Turn {
-  readonly state: Writable<Omit<State, 'models' | 'devices'>> & {
-    models: Record<ModelId, Model>;
-    devices: Record<string, State['devices'][string]>;
-  };
+  readonly state: Writable<Omit<State, 'devices'>> & { devices: Record<string, State['devices'][string]> };
+  /** As they were before the turn; see ownModels. */
+  readonly modelsBefore: State['models'];
   readonly effects: Effect[];
   readonly decisions: Decision[];
 }
@@ -25,10 +24,18 @@ const KEPT_DECISIONS = 200;
 export function beginTurn(state: State, at: Millis): Turn {
   const now = Number.isFinite(at) ? Math.max(state.now, at) : state.now;
   return {
-    state: { ...state, models: { ...state.models }, devices: { ...state.devices }, now },
+    state: { ...state, devices: { ...state.devices }, now },
+    modelsBefore: state.models,
     effects: [],
     decisions: [],
   };
+}
+
+/** The models to write to: the turn's own copy, which is made when it is first needed, since a catalog may be long. */
+export function ownModels(turn: Turn): Record<ModelId, Model> {
+  const own = turn.state.models === turn.modelsBefore ? { ...turn.modelsBefore } : turn.state.models;
+  turn.state.models = own;
+  return own;
 }
 
 /** The model with this id, or null; ids come from outside, so names of object members must not be found. */
@@ -48,7 +55,7 @@ export function entryOf(state: Pick<State, 'queue'>, id: ModelId): QueueEntry | 
 
 export function patchModel(turn: Turn, id: ModelId, patch: Partial<Model>): void {
   const model = modelOf(turn.state, id);
-  if (model !== null) turn.state.models[id] = { ...model, ...patch };
+  if (model !== null) ownModels(turn)[id] = { ...model, ...patch };
 }
 
 export function patchInstance(turn: Turn, id: ModelId, patch: Partial<Instance>): void {
@@ -82,7 +89,7 @@ export function note(turn: Turn, kind: NoteKind, model: ModelId, sentence: strin
     forModel: null,
     asker: asker ?? { kind: 'system' },
     ledger: [],
-    runningInstances: Object.values(turn.state.models).filter((other) => other.instance !== null).length,
+    runningInstances: turn.state.running.length,
     modelsMax: turn.state.settings.modelsMax,
     plan: [],
     passedOver: [],

@@ -1,5 +1,6 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import { applyDecision, applyDelta, keepEqual } from '../client/apply-delta.js';
+import { identityOf, isSameSupervisor, type SupervisorIdentity } from '../client/supervisor-identity.js';
 import type { ClientMessage, Delta, Millis, Snapshot } from '../client/types.js';
 
 /** How the screen stands with its supervisor. */
@@ -12,6 +13,10 @@ export interface DomainState {
   readonly connection: Connection;
   /** The supervisor's clock minus ours; 0 while they agree within what a message takes. */
   readonly clockOffsetMillis: Millis;
+  /** When the latest message came, by our own clock; null: none yet. */
+  readonly heardAt: Millis | null;
+  /** The supervisor that this screen started with, whoever answers now; null: none yet. */
+  readonly first: SupervisorIdentity | null;
 }
 
 export type DomainStore = StoreApi<DomainState>;
@@ -24,6 +29,8 @@ export function createDomainStore(): DomainStore {
     snapshot: null,
     connection: { state: 'connecting' },
     clockOffsetMillis: 0,
+    heardAt: null,
+    first: null,
   }));
 }
 
@@ -35,10 +42,14 @@ export function receive(state: DomainState, message: ClientMessage, receivedAt: 
         snapshot: keepEqual(state.snapshot, message.snapshot),
         connection: live(state),
         clockOffsetMillis: offset(message.snapshot.at, receivedAt),
+        heardAt: receivedAt,
+        first: state.first ?? identityOf(message.snapshot.supervisor),
       };
     case 'delta':
       if (state.snapshot === null) return state;
       return {
+        ...state,
+        heardAt: receivedAt,
         snapshot: applyDelta(state.snapshot, message.delta),
         connection: live(state),
         // A message may be older than its delivery, never younger: the largest difference is the truest.
@@ -46,7 +57,7 @@ export function receive(state: DomainState, message: ClientMessage, receivedAt: 
       };
     case 'decision':
       if (state.snapshot === null) return state;
-      return { ...state, snapshot: applyDecision(state.snapshot, message.decision) };
+      return { ...state, heardAt: receivedAt, snapshot: applyDecision(state.snapshot, message.decision) };
     case 'disconnected':
       return { ...state, connection: { state: 'lost', reason: message.reason } };
   }
@@ -69,6 +80,11 @@ export function isLifecycle(snapshot: Snapshot, delta: Delta): boolean {
       before.draining !== model.draining
     );
   });
+}
+
+/** True once another supervisor answers than the one that this screen started with. */
+export function isAnotherSupervisor({ first, snapshot }: Pick<DomainState, 'first' | 'snapshot'>): boolean {
+  return first !== null && snapshot !== null && !isSameSupervisor(first, snapshot.supervisor);
 }
 
 function live(state: DomainState): Connection {

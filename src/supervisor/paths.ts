@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { homedir, tmpdir, userInfo } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 /** Where one supervisor keeps its things. One serve at a time owns a state directory. */
 export interface Paths {
@@ -22,7 +22,7 @@ export interface Paths {
 
 /** Paths for the given state directory, or for `$XDG_STATE_HOME/llm-tui`. Touches nothing. */
 export function pathsFor(stateDirectory: string | null, env: NodeJS.ProcessEnv = process.env): Paths {
-  const state = resolve(stateDirectory ?? join(env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'llm-tui'));
+  const state = resolve(stateDirectory ?? join(env['XDG_STATE_HOME'] || join(home(), '.local', 'state'), 'llm-tui'));
   const name = createHash('sha256').update(state).digest('hex').slice(0, 16);
   const runtime = runtimeDirectory(env);
   return {
@@ -37,6 +37,11 @@ export function pathsFor(stateDirectory: string | null, env: NodeJS.ProcessEnv =
   };
 }
 
+/** An empty HOME means none: nothing is written into the directory that the user happens to be in. */
+function home(): string {
+  return homedir() || userInfo().homedir;
+}
+
 function runtimeDirectory(env: NodeJS.ProcessEnv): string {
   const given = env['XDG_RUNTIME_DIR'];
   return given ? join(given, 'llm-tui') : join(tmpdir(), `llm-tui-${userInfo().username}`);
@@ -48,7 +53,7 @@ export async function preparePaths(paths: Paths): Promise<void> {
   if (process.platform !== 'win32') directories.push(join(paths.socket, '..'));
   for (const directory of directories) {
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await makeDirectory(directory);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`The directory ${directory} cannot be made (${why}); choose another with --state-dir.`, {
@@ -57,6 +62,27 @@ export async function preparePaths(paths: Paths): Promise<void> {
     }
     await refuseForeign(directory);
   }
+}
+
+/** One level at a time: Node's own way down never ends where a file system takes no directories, as /proc. */
+async function makeDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { mode: 0o700 });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'EEXIST' && (await lstat(directory)).isDirectory()) return;
+    const parent = dirname(directory);
+    if (code !== 'ENOENT' || parent === directory || (await exists(parent))) throw error;
+    await makeDirectory(parent);
+    await mkdir(directory, { mode: 0o700 });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A directory in a place where everybody may write has to be ours: another user could own what we would write to. */

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runProgram, serve, temporaryDirectory } from '../support/serving.js';
+import { runProgram, serve, temporaryDirectory, type Ended } from '../support/serving.js';
 import { simulated, writePreset } from '../support/preset.js';
 
 /** One line on stderr, no stack trace. */
@@ -65,6 +65,34 @@ describe('mistakes on the command line get one clear sentence', () => {
     const { code, stderr } = await runProgram(args, served.directory);
     expectOneSentence(stderr, /A supervisor is already running for .*; use llm-tui attach/u);
     expect(code).toBe(1);
+  });
+
+  it('a supervisor that is stopped', async () => {
+    await using served = await serve('--engine', 'sim');
+    served.process.kill('SIGSTOP');
+    const { code, stderr } = await runProgram(['ps', '--state-dir', served.stateDirectory], served.directory);
+    served.process.kill('SIGCONT');
+    expectOneSentence(stderr, /has not answered for 5 s/u);
+    expect(code).toBe(1);
+  });
+
+  it('a model that cannot be loaded', async () => {
+    await using served = await serve(
+      ...simulated('CUDA0=24GiB', { good: { 'sim-size': '1GiB' }, bad: { 'sim-size': 'x' } }),
+    );
+    const load = (model: string): Promise<Ended> =>
+      runProgram(['load', model, '--state-dir', served.stateDirectory], served.directory);
+    expect(await load('good')).toMatchObject({ code: 0, stdout: 'good is ready\n' });
+    const { code, stderr } = await load('bad');
+    expectOneSentence(stderr, /bad is failed: .*sim-size/u);
+    expect(code).toBe(1);
+  });
+
+  it('a key that is missing', async () => {
+    await using served = await serve('--engine', 'sim', '--api-key', 'sesame');
+    const ps = (...more: string[]): Promise<Ended> => runProgram(['ps', served.url, ...more], served.directory);
+    expectOneSentence((await ps()).stderr, /wants an API key: give one with --api-key/u);
+    expect((await ps('--api-key', 'sesame')).code).toBe(0);
   });
 
   it('a command without a supervisor to talk to', async () => {

@@ -103,6 +103,32 @@ describe('leaving the screen', () => {
     await until('it has gone', () => !isRunning(supervisor.pid));
   });
 
+  it('shows the same supervisor in both of two screens that start at the same moment', async () => {
+    const directory = temporaryDirectory();
+    const screens = await Promise.all([startScreen(directory, ...preset), startScreen(directory, ...preset)]);
+    const pids = await Promise.all(screens.map(async ({ state }) => (await state()).supervisor.pid));
+    expect(pids[0]).toBe(pids[1]);
+    for (const { terminal } of screens) await terminal[Symbol.asyncDispose]();
+    await until('it has gone with the screen that started it', () => !isRunning(pids[0] ?? 0));
+  });
+
+  it('does not pass a supervisor with other flags off as the one that was asked for', async () => {
+    const directory = temporaryDirectory();
+    await using first = (await startScreen(directory, ...preset)).terminal;
+    const other = startTerminal({
+      file: process.execPath,
+      args: [LAUNCHER, '--state-dir', join(directory, 'state'), '--port', '0', '--models-max', '1', ...preset],
+      env: Object.fromEntries(Object.entries(testEnvironment(directory)).map(([name, value]) => [name, value ?? ''])),
+      columns: 200,
+      rows: 10,
+    });
+    await using _ = other;
+    expect((await other.exited).exitCode).toBe(2);
+    expect(other.text()).toMatch(/A supervisor already runs for .* with other flags; .* llm-tui stop/su);
+    first.type('qs');
+    await first.exited;
+  });
+
   it('stops its supervisor when it is killed', async () => {
     const directory = temporaryDirectory();
     const { terminal, state } = await startScreen(directory, ...preset);

@@ -146,6 +146,13 @@ describe('forwarding to a child', () => {
     expect(preflight.status).toBe(204);
   });
 
+  it('shows one model by its id, and answers HEAD', async () => {
+    expect(await (await get('/v1/models/two%20words')).json()).toMatchObject({ id: 'two words', object: 'model' });
+    expect((await get('/v1/models/nobody')).status).toBe(404);
+    const head = await fetch(`${served.url}/health`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
   it('does not count a read as a use', async () => {
     await send('/tokenize', '{"model":"one"}');
     const lastUse = async (): Promise<unknown> => {

@@ -40,6 +40,7 @@ async function supervise(measureLimitMillis: number, entries: readonly CatalogEn
       startedAt: 0,
       url: '',
       host: '',
+      startedWith: '',
       engine: { name: 'sim', reason: '', simulated: true },
       sources: [],
       notices: [],

@@ -123,6 +123,7 @@ export const SAMPLE_SUPERVISOR: SupervisorInfo = {
   url: 'http://127.0.0.1:8080',
   host: 'rig1',
   engine: { name: 'llama-server', reason: 'found in PATH', simulated: false },
+  startedWith: '',
   sources: ['/home/user/models'],
   notices: [],
 };

@@ -1,0 +1,228 @@
+/** A guard of the scheduler, and how to remove it: text that has to be there exactly once, and what stands there then. */
+export interface Mutation {
+  readonly guard: string;
+  /** In src/scheduler. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  /** Where one change is not enough. */
+  readonly also?: { readonly find: string; readonly replace: string };
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    guard: 'no busy victim',
+    file: 'victims.ts',
+    find: `  if (instance.leases.length > 0) return 'busy';\n`,
+    replace: '',
+  },
+  {
+    guard: 'no loading victim',
+    file: 'victims.ts',
+    find: `  if (instance.phase === 'loading') return 'loading';\n`,
+    replace: '',
+  },
+  { guard: 'no pinned victim', file: 'victims.ts', find: `  if (model.pinned) return 'pinned';\n`, replace: '' },
+  {
+    guard: 'no victim that is stopping already',
+    file: 'victims.ts',
+    find: `  if (isLeaving(instance)) return 'stopping';\n`,
+    replace: '',
+  },
+  {
+    guard: 'no victim that is too young',
+    file: 'victims.ts',
+    find: `  if (isTooYoung(state, entry, instance)) return 'too young';\n`,
+    replace: '',
+  },
+  {
+    guard: 'no victim on a device that is not short',
+    file: 'victims.ts',
+    find: `  if (state.settings.policy !== 'lru-any-device' && !helps(instance.claim, shortage)) return 'not on this device';\n`,
+    replace: '',
+  },
+  {
+    guard: 'whoever is not needed after all stays',
+    file: 'policies.ts',
+    find: `if (!isShort(remaining(shortage, without))) plan.splice(plan.indexOf(candidate), 1);`,
+    replace: 'void without;',
+  },
+  {
+    guard: 'a load reserves its room in its own turn',
+    file: 'ledger.ts',
+    find: `        sum.reserved += claim - visible;\n`,
+    replace: '',
+  },
+  {
+    guard: 'what belongs to an old generation is ignored',
+    file: 'turn.ts',
+    find: `instance !== null && instance.generation === generation ? instance : null`,
+    replace: 'instance',
+  },
+  {
+    guard: 'the memory of an exited instance is held until it is seen to be back',
+    file: 'lifecycle.ts',
+    find: `  holdUntilReleased(turn, event.model, instance);\n`,
+    replace: '',
+  },
+  {
+    guard: 'a sample from before an exit confirms nothing',
+    file: 'samples.ts',
+    find: `takenAt < release.exitedAt ? release.held : stillHeld`,
+    replace: 'stillHeld',
+  },
+  {
+    guard: 'memory of a process that is gone from the lists may not be back yet',
+    file: 'samples.ts',
+    find: `return nobodys > (1 - RETURNED_SHARE) * wasResident;`,
+    replace: 'return nobodys < 0;',
+  },
+  {
+    guard: 'an instance in no list is not taken for empty',
+    file: 'samples.ts',
+    find: `    else if (seen === null) continue;\n`,
+    replace: '',
+  },
+  {
+    guard: 'without attribution external does not fall while something comes or goes',
+    file: 'samples.ts',
+    find: `inTransition(turn, name, takenAt) ? Math.max(device.externalBytes, beyondClaims) : beyondClaims`,
+    replace: 'beyondClaims',
+  },
+  {
+    guard: 'room that is set aside is not taken',
+    file: 'admission.ts',
+    find: ` - bytesOn(setAside.bytes, name)`,
+    replace: '',
+  },
+  {
+    guard: 'the place that is set aside is not taken',
+    file: 'admission.ts',
+    find: ` + setAside.instances`,
+    replace: '',
+  },
+  {
+    guard: 'only the head evicts',
+    file: 'admission.ts',
+    find: `  if (!mayEvict) return`,
+    replace: '  if (!mayEvict && !entry.waiters) return',
+  },
+  {
+    guard: 'the head is passed only so often',
+    file: 'plan-queue.ts',
+    find: `behind.bypassed < BYPASS_LIMIT`,
+    replace: 'behind.bypassed >= 0',
+  },
+  {
+    guard: 'one load at a time sizes itself to a device',
+    file: 'admission.ts',
+    find: `sizing === null ?`,
+    replace: 'sizing !== undefined ?',
+  },
+  {
+    guard: 'race: who waited for a load is served before its model can be evicted',
+    file: 'plan-queue.ts',
+    find: `    if (model !== null && !model.removed && takesLeases(model)) grantWaiters(turn, id);
+  }
+
+  let head`,
+    replace: `    void model;
+  }
+
+  let head`,
+    also: {
+      find: `  const { instance } = model;
+  if (instance !== null && isLeaving(instance))`,
+      replace: `  const { instance } = model;
+  if (takesLeases(model)) {
+    grantWaiters(turn, id);
+    return false;
+  }
+  if (instance !== null && isLeaving(instance))`,
+    },
+  },
+  {
+    guard: 'race: a draining model takes no new lease',
+    file: 'leases.ts',
+    find: ` && instance.draining === null`,
+    replace: '',
+  },
+  {
+    guard: 'race: a model at rest is woken before it is leased',
+    file: 'leases.ts',
+    find: `instance?.phase === 'ready' &&`,
+    replace: `(instance?.phase === 'ready' || instance?.phase === 'sleeping') &&`,
+  },
+  {
+    guard: 'race: a model that is pinned while it drains stays',
+    file: 'operator.ts',
+    find: `  if (pinned) keepPinned(turn, id);\n`,
+    replace: '',
+  },
+  {
+    guard: 'race: a victim is stopped once',
+    file: 'lifecycle.ts',
+    find: `  if (!model?.instance || model.instance.phase === 'stopping') return;\n  const { instance } = model;`,
+    replace: `  if (!model?.instance) return;\n  const { instance } = model;`,
+  },
+  {
+    guard: 'race: readiness does not undo a stop',
+    file: 'lifecycle.ts',
+    find: `    case 'ready':\n    case 'stopping':\n      return;`,
+    replace: `    case 'ready':\n      return;\n    case 'stopping':\n      becomeReady(turn, id, instance, event);\n      return;`,
+  },
+  {
+    guard: 'race: a request in flight keeps a model from going to rest',
+    file: 'lifecycle.ts',
+    find: `instance?.phase !== 'ready' || instance.leases.length > 0`,
+    replace: `instance?.phase !== 'ready'`,
+  },
+  {
+    guard: 'race: a reload tells those who wait for a model that is gone',
+    file: 'catalog-change.ts',
+    find: `  rejectWaiters(turn, id, unknownModel(id));\n`,
+    replace: '',
+  },
+  {
+    guard: 'race: a waiter that has left is not served',
+    file: 'leases.ts',
+    find: `  leaveQueue(turn, event.model, event.request);\n`,
+    replace: '',
+  },
+  {
+    guard: 'race: a drained instance leaves with its last lease',
+    file: 'leases.ts',
+    find: `  if (leases.length === 0 && instance.draining !== null) stopInstance(turn, event.model, instance.draining);\n`,
+    replace: '',
+  },
+  {
+    guard: 'a drain that the operator asked for has a limit',
+    file: 'lifecycle.ts',
+    find: `  if (limitMillis !== null) {`,
+    replace: `  if (limitMillis !== null && limitMillis < 0) {`,
+  },
+  {
+    guard: 'a model that failed is not tried again before its time',
+    file: 'plan-queue.ts',
+    find: `turn.state.now < model.retryAt`,
+    replace: `turn.state.now < 0`,
+  },
+  {
+    guard: 'a measurement of other arguments is ignored',
+    file: 'measure.ts',
+    find: ` || measuring.fingerprint !== event.fingerprint`,
+    replace: '',
+  },
+  {
+    guard: 'whoever has waited for long gets its turn',
+    file: 'plan-queue.ts',
+    find: `      takeTurns(turn, entry, verdict);\n`,
+    replace: '',
+  },
+  {
+    guard: 'running out of memory raises the claim',
+    file: 'lifecycle.ts',
+    find: `raised: outOfMemory ? raisedClaim(model, instance, report, askedBytes) : model.raised`,
+    replace: 'raised: model.raised',
+  },
+];

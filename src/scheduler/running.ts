@@ -1,0 +1,12 @@
+import type { Instance, State } from './state.js';
+import type { ModelId } from './units.js';
+
+type RunningState = Pick<State, 'models' | 'running'>;
+
+/** Every live instance with its model, stopping ones included, oldest generation first; a catalog may be far longer. */
+export function runningOf(state: RunningState): readonly (readonly [model: ModelId, instance: Instance])[] {
+  return state.running.flatMap((id) => {
+    const instance = state.models[id]?.instance;
+    return instance ? [[id, instance] as const] : [];
+  });
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { argsForServe, asksForNothing, flagsKey } from '../../src/cli/args-for-serve.js';
+
+describe('what a supervisor in the background is started with', () => {
+  it('has no keys among its arguments, where everybody could read them', () => {
+    const { argv, keys } = argsForServe(['--api-key', 'one', '--port', '1', '--api-key=two=2', '--sample-models']);
+    expect(argv).toEqual(['--port', '1', '--sample-models']);
+    expect(keys).toEqual(['one', 'two=2']);
+  });
+
+  it('has no flags of the screen', () => {
+    const { argv } = argsForServe(['--glyphs', 'ascii', '--read-only', '--glyphs=unicode', '--models-max', '2']);
+    expect(argv).toEqual(['--models-max', '2']);
+  });
+
+  it('has everything else as it was given', () => {
+    const args = ['--models-dir', '/a b', '--ctx-size=4096', '-ngl', '99'];
+    expect(argsForServe(args)).toEqual({ argv: args, keys: [] });
+  });
+});
+
+describe('whether a supervisor that runs is the one that is asked for', () => {
+  it('is told by its flags, wherever its state is and however it ends', () => {
+    const key = flagsKey(['--models-max', '1'], {});
+    expect(flagsKey(['--state-dir', '/a', '--models-max', '1', '--on-close=detach', '--owned'], {})).toBe(key);
+    expect(flagsKey(['--models-max', '2'], {})).not.toBe(key);
+  });
+
+  it('takes a key for the same, whether it came as an argument or in the environment', () => {
+    const key = flagsKey(['--api-key', 'secret'], {});
+    expect(flagsKey([], { LLAMA_API_KEY: 'secret' })).toBe(key);
+    expect(flagsKey([], {})).not.toBe(key);
+    expect(key).not.toContain('secret');
+  });
+
+  it('does not matter to somebody who only wants a screen', () => {
+    expect(asksForNothing(['--state-dir', '/a', '--glyphs', 'ascii', '--read-only'])).toBe(true);
+    expect(asksForNothing(['--sample-models'])).toBe(false);
+    expect(asksForNothing(['--api-key', 'x'])).toBe(false);
+  });
+});

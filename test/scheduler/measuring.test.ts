@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { GIB } from '../../src/scheduler/units.js';
+import { spec, Stage } from '../support/stage.js';
+
+const MEASURES = { measures: true };
+
+const unmeasured = (): Stage =>
+  new Stage(MEASURES)
+    .devices({ CUDA0: 24 })
+    .catalog(spec('a', { CUDA0: 4 }), spec('b', { CUDA0: 4 }), spec('c', { CUDA0: 4 }));
+
+function measured(stage: Stage, model: string, gib: number | null): Stage {
+  const need = gib === null ? null : { CUDA0: gib * GIB };
+  const placements = need === null ? null : [{ need, quality: 'min' as const }];
+  return stage.play({ type: 'measured', model, fingerprint: `${model} 1`, placements, reason: 'no result' });
+}
+
+/** Models that a measuring child was asked for in the latest turn. */
+function asked(stage: Stage): readonly string[] {
+  return stage.effects.flatMap((effect) => (effect.type === 'measure' ? [effect.model] : []));
+}
+
+describe('measuring', () => {
+  it('measures one model at a time, in the order of the catalog', () => {
+    const stage = unmeasured();
+    expect(asked(stage)).toEqual(['a']);
+    expect(stage.state.measureQueue).toEqual(['b', 'c']);
+    expect(asked(measured(stage, 'a', 6))).toEqual(['b']);
+  });
+
+  it('measures what somebody waits for before the rest, and loads it on the result', () => {
+    const stage = unmeasured();
+    stage.request('c');
+    expect(stage.did('spawn')).toEqual([]);
+    expect(stage.state.measureQueue).toEqual(['c', 'b']);
+    expect(asked(measured(stage, 'a', 6))).toEqual(['c']);
+    measured(stage, 'c', 7);
+    expect(stage.did('spawn')).toEqual(['c']);
+    expect(stage.instance('c')).toMatchObject({ claim: { CUDA0: 7 * GIB }, claimQuality: 'min' });
+  });
+
+  it('stops a measuring child that takes too long, and loads its model on the estimate', () => {
+    const stage = unmeasured();
+    stage.request('a');
+    const since = stage.state.measuring?.since ?? 0;
+    const timer = { kind: 'measure-limit', model: 'a', fingerprint: 'a 1', since } as const;
+    stage.play({ type: 'timer', timer }, 300_000);
+    expect(stage.effects).toContainEqual({ type: 'cancel-measure', model: 'a', fingerprint: 'a 1' });
+    expect(stage.did('spawn')).toEqual(['a']);
+    expect(stage.instance('a').claimQuality).toBe('estimate');
+    expect(stage.model('a').measure).toBe('failed');
+  });
+
+  it('tries a failed measurement once more after a load, and then no more', () => {
+    const stage = unmeasured();
+    stage.request('a');
+    measured(measured(measured(stage, 'a', null), 'b', 5), 'c', 5);
+    stage.ready('a');
+    expect(asked(stage)).toEqual(['a']);
+    measured(stage, 'a', null);
+    stage.exit('a').sample();
+    stage.now += 1000;
+    stage.load('a');
+    expect(stage.state.measuring).toBeNull();
+    expect(stage.model('a').measure).toBe('failed');
+  });
+
+  it('believes no result that cannot be, and none for other arguments', () => {
+    const stage = unmeasured();
+    const absurd = [{ need: { CUDA0: Number.NaN }, quality: 'min' as const }];
+    stage.play({ type: 'measured', model: 'a', fingerprint: 'a 0', placements: [], reason: '' });
+    expect(stage.state.measuring?.model).toBe('a');
+    stage.play({ type: 'measured', model: 'a', fingerprint: 'a 1', placements: absurd, reason: '' });
+    expect(stage.model('a')).toMatchObject({ measure: 'failed', measured: null });
+  });
+
+  it('is cancelled with the model, by new arguments, and by shutdown', () => {
+    const stage = unmeasured();
+    stage.catalog(spec('a', { CUDA0: 5 }, { fingerprint: 'a 2' }), spec('b', { CUDA0: 4 }), spec('c', { CUDA0: 4 }));
+    expect(stage.effects).toContainEqual({ type: 'cancel-measure', model: 'a', fingerprint: 'a 1' });
+    stage.catalog(spec('c', { CUDA0: 4 }));
+    expect([...stage.state.measureQueue, stage.state.measuring?.model]).toEqual(['c']);
+    stage.play({ type: 'shutdown' });
+    expect(stage.effects).toContainEqual({ type: 'cancel-measure', model: 'c', fingerprint: 'c 1' });
+    expect(stage.state).toMatchObject({ measuring: null, measureQueue: [] });
+  });
+
+  it('measures again when the operator says so', () => {
+    const stage = new Stage(MEASURES).devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 4 }));
+    measured(stage, 'a', 6).operator('measure', 'a');
+    expect(asked(stage)).toEqual(['a']);
+    measured(stage, 'a', 9).request('a');
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 9 * GIB });
+  });
+});
+
+describe('devices that no probe serves', () => {
+  const reports = [{ name: 'RPC0', totalBytes: 24 * GIB, freeBytes: 20 * GIB }];
+
+  it('limit nothing until a child has reported them, and count what others use from then on', () => {
+    const stage = new Stage(MEASURES).catalog(
+      spec('a', { RPC0: 30 }),
+      spec('b', { RPC0: 12 }),
+      spec('c', { RPC0: 12 }),
+    );
+    const placements = [{ need: { RPC0: 12 * GIB }, quality: 'min' }] as const;
+    expect(stage.state.devices).toEqual({});
+    stage.play({ type: 'measured', model: 'a', fingerprint: 'a 1', placements: null, reports, reason: 'too large' });
+    expect(stage.state.devices['RPC0']).toMatchObject({ kind: 'remote', externalBytes: 4 * GIB, sample: null });
+    stage.play({ type: 'measured', model: 'b', fingerprint: 'b 1', placements, reports, reason: '' });
+    stage.play({ type: 'measured', model: 'c', fingerprint: 'c 1', placements, reports, reason: '' });
+    expect(stage.rejected.get(stage.request('a'))?.code).toBe('model_too_large');
+    stage.request('b');
+    expect(stage.did('spawn')).toEqual(['b']);
+    const { generation } = stage.instance('b');
+    const after = [{ name: 'RPC0', totalBytes: 24 * GIB, freeBytes: 9 * GIB }];
+    stage.play({
+      type: 'ready',
+      model: 'b',
+      generation,
+      contextTokens: 1,
+      effective: { RPC0: 12 * GIB },
+      reports: after,
+    });
+    expect(stage.state.devices['RPC0']?.externalBytes, '24 − 9 free − 12 its own').toBe(3 * GIB);
+  });
+
+  it('hold nothing back for a child that has gone: nobody could say that its memory is back', () => {
+    const stage = new Stage().catalog(spec('a', { RPC0: 12 }), spec('b', { RPC0: 12 }));
+    stage.request('a');
+    const { generation } = stage.instance('a');
+    stage.play({ type: 'ready', model: 'a', generation, contextTokens: 1, effective: null, reports });
+    stage.end('r1', 'a').exit('a', 'crashed');
+    expect(stage.state.releases).toEqual([]);
+  });
+});
