@@ -16,6 +16,7 @@ import { Router } from '../router/router.js';
 import type { Settings } from '../scheduler/state.js';
 import { preparePaths, type Paths } from '../supervisor/paths.js';
 import { PinStore } from '../supervisor/pins.js';
+import { steadyClock } from '../supervisor/steady-clock.js';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.js';
 import { writeAtomically } from '../supervisor/write-atomically.js';
 import { childFlags } from './child-flags.js';
@@ -141,7 +142,8 @@ function makeSupervisor(
     releaseLimitMillis: RELEASE_LIMIT_MILLIS,
     autoload: flags.autoload,
   };
-  const startedAt = Date.now();
+  const now = steadyClock();
+  const startedAt = now();
   const fits = engine.name === 'llama-server';
   const startedBy = launchContext(engine, process.env);
   const supervisor: Supervisor = new Supervisor({
@@ -155,7 +157,7 @@ function makeSupervisor(
     measurements: new MeasurementStore({
       path: paths.measurements,
       write: writeAtomically,
-      now: () => Date.now(),
+      now,
       onError: (message) => supervisor.notice(message),
     }),
     info: {
@@ -172,7 +174,7 @@ function makeSupervisor(
       ),
     },
     journal: journalOf(flags, paths, startedAt),
-    now: () => Date.now(),
+    now,
   });
   return supervisor;
 }

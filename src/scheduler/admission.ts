@@ -40,15 +40,24 @@ export type Verdict = {
   /** It would have to wait, and `--admission refuse` says that nobody waits. */
   | { readonly kind: 'refuse-busy' }
   | { readonly kind: 'refuse-pinned'; readonly pinned: readonly Candidate[] }
-  | { readonly kind: 'refuse-too-large' }
+  | { readonly kind: 'refuse-too-large'; readonly rooms: readonly Room[] }
 );
+
+/** What one model could have on a device that is too small for it. */
+export interface Room {
+  readonly device: DeviceName;
+  readonly roomBytes: Bytes;
+  readonly totalBytes: Bytes;
+  readonly externalBytes: Bytes;
+  readonly marginBytes: Bytes;
+}
 
 /** Better ones first; the first placement wins among equals. */
 const RANK: Readonly<Record<Verdict['kind'], number>> = {
   admit: 0,
   'wait-leaving': 1,
-  evict: 2,
-  'wait-sizing': 3,
+  'wait-sizing': 2,
+  evict: 3,
   'wait-busy': 4,
   'wait-turn': 5,
   proceed: 6,
@@ -156,11 +165,11 @@ function judgeLayout(
 
   const base = { layout, shortage: missing, field };
   const { admission, policy } = state.settings;
-  const tooLarge = isTooLarge(state, layout.claim);
-  const victims = tooLarge ? null : POLICIES[policy](field.candidates, missing);
+  const tooSmall = tooSmallFor(state, layout.claim);
+  const victims = tooSmall.length > 0 ? null : POLICIES[policy](field.candidates, missing);
   if (victims !== null) return { ...base, field: withUnneeded(field, victims), kind: 'evict', victims };
   if (admission === 'proceed') return { ...base, kind: 'proceed' };
-  if (tooLarge) return { ...base, kind: 'refuse-too-large' };
+  if (tooSmall.length > 0) return { ...base, kind: 'refuse-too-large', rooms: tooSmall };
 
   const later = POLICIES[policy]([...field.candidates, ...field.blockers], missing);
   if (later === null) return { ...base, kind: 'refuse-pinned', pinned: field.pinned };
@@ -198,8 +207,15 @@ function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Short
   return { bytes, instances: instances === 0 ? 0 : Math.max(0, instances - leavingInstances(state)) };
 }
 
-function isTooLarge(state: State, claim: DeviceBytes): boolean {
-  return Object.entries(claim).some(([name, need]) => need > roomWhenAlone(state, name));
+/** Devices that could not take the claim even with nothing else of ours on them. */
+function tooSmallFor(state: State, claim: DeviceBytes): readonly Room[] {
+  return Object.entries(claim).flatMap(([name, need]) => {
+    const device = state.devices[name];
+    const roomBytes = roomWhenAlone(state, name);
+    if (device === undefined || need <= roomBytes) return [];
+    const { totalBytes, externalBytes, marginBytes } = device;
+    return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes }];
+  });
 }
 
 /** Instances that count against `--models-max`: running, stopping, and those whose memory is not back yet. */

@@ -1,5 +1,5 @@
 import { bytesOn } from './amounts.js';
-import type { Layout, Verdict } from './admission.js';
+import type { Layout, Room, Verdict } from './admission.js';
 import type { DeviceFigures, PassedOver, Victim } from './decisions.js';
 import type { Shortage } from './policies.js';
 import type { PolicyName, Settings, StopReason } from './state.js';
@@ -74,6 +74,16 @@ export function sayAdmission(
   return `${model}: ${behindHead ? 'goes first, nobody has to leave for it; ' : ''}needs ${need}${room}`;
 }
 
+/** `21.0 GiB on CUDA0 (of 24.0 GiB, 2.0 GiB used by others, 1.0 GiB margin)`. */
+function sayRooms(rooms: readonly Room[]): string {
+  return sayList(
+    rooms.map(({ device, roomBytes, totalBytes, externalBytes, marginBytes }) => {
+      const others = externalBytes > 0 ? `, ${sayBytes(externalBytes)} used by others` : '';
+      return `${sayBytes(roomBytes)} on ${device} (of ${sayBytes(totalBytes)}${others}, ${sayBytes(marginBytes)} margin)`;
+    }),
+  );
+}
+
 const CHOSEN_FOR: Readonly<Record<PolicyName, string>> = {
   lru: 'least recently used',
   'lru-any-device': 'least recently used on any device',
@@ -112,7 +122,7 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
     case 'wait-busy':
       return `${model}: ${missing}; ${others}`;
     case 'wait-turn':
-      return `${model}: ${missing}; its turn comes after those queued before it`;
+      return `${model}: its turn comes after those queued before it; the room that is free is set aside for them`;
     case 'proceed':
       return `${model}: ${missing}; loaded all the same (--admission proceed)`;
     case 'refuse-busy':
@@ -122,7 +132,7 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
       return `${model}: ${missing}, and pinned ${names} ${verdict.pinned.length > 1 ? 'are' : 'is'} in the way`;
     }
     case 'refuse-too-large':
-      return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is even with nothing else loaded (${missing})`;
+      return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is with nothing else loaded: ${sayRooms(verdict.rooms)}`;
   }
 }
 

@@ -10,7 +10,7 @@ export interface Preview {
   readonly model: ModelId;
   readonly outcome: 'running' | 'fits' | 'evicts' | 'waits' | 'refused';
   readonly sentence: string;
-  /** The record that would be made; its number is not taken. */
+  /** The record that would be made; it has no number, since it was not. */
   readonly decision: Decision | null;
 }
 
@@ -22,7 +22,9 @@ export function previewLoad(state: State, id: ModelId, at: Millis): Preview {
     return { model: id, outcome: running ? 'running' : 'refused', sentence: against, decision: null };
   }
   const result = step(state, { type: 'operator', action: 'load', model: id, at });
-  const about = result.decisions.filter((decision) => decision.model === id || decision.forModel === id);
+  const about = result.decisions
+    .filter((decision) => decision.model === id || decision.forModel === id)
+    .map((decision) => ({ ...decision, number: 0 }));
   const last = about.at(-1) ?? null;
   switch (last?.kind) {
     case 'admit':

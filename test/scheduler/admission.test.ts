@@ -17,7 +17,10 @@ describe('admission', () => {
     const stage = new Stage().devices({ CUDA0: 24 }, { CUDA0: 4 }).catalog(spec('a', { CUDA0: 20 }));
     const request = stage.request('a');
     expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'model_too_large' });
-    expect(stage.decisions[0]?.sentence).toContain('short 1.0 GiB on CUDA0');
+    expect(stage.decisions[0]?.sentence).toBe(
+      'a: needs 20.0 GiB on CUDA0, more than there is with nothing else loaded: ' +
+        '19.0 GiB on CUDA0 (of 24.0 GiB, 4.0 GiB used by others, 1.0 GiB margin)',
+    );
   });
 
   it('lets a margin of 0 switch the limit off', () => {
@@ -189,6 +192,21 @@ describe('admission', () => {
     expect(stage.did('spawn'), 'a pinned context may load beside it').toEqual(['c']);
     stage.ready('a');
     expect(stage.did('spawn')).toEqual(['b']);
+  });
+
+  it('waits for a load that sizes itself rather than evict somebody on another device', () => {
+    const either = ['CUDA1', 'CUDA0'].map((device) => ({ need: { [device]: 10 * GIB }, quality: 'estimate' as const }));
+    const open = { contextPinned: false, placements: either };
+    const stage = new Stage()
+      .devices({ CUDA0: 16, CUDA1: 24 })
+      .catalog(spec('idle', { CUDA0: 14 }), spec('sizing', {}, open), spec('third', {}, open));
+    stage.load('idle');
+    stage.request('sizing');
+    expect(stage.instance('sizing').claim).toEqual({ CUDA1: 10 * GIB });
+    stage.request('third');
+    expect(stage.did('stop')).toEqual([]);
+    stage.ready('sizing');
+    expect(stage.did('spawn')).toEqual(['third']);
   });
 
   it('loads a model that can shrink even where it cannot fit whole', () => {
