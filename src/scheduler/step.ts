@@ -50,10 +50,27 @@ export function initialState(settings: Settings): State {
 export function step(state: State, event: Event): StepResult {
   const turn = beginTurn(state, event.at);
   handle(turn, event);
-  planQueue(turn);
+  if (mayChangeThePlan(state, turn, event)) planQueue(turn);
   startMeasuring(turn);
   watchDevices(turn);
   return { state: turn.state, effects: turn.effects, decisions: turn.decisions };
+}
+
+/**
+ * False when planning again would come to the same: a child has told how far it is, or waiters of a model that others
+ * wait for too came or went. Time alone changes a plan only where a timer says so.
+ */
+function mayChangeThePlan(before: State, { state }: Turn, event: Event): boolean {
+  switch (event.type) {
+    case 'progress':
+    case 'spawned':
+      return false;
+    case 'request':
+    case 'request-ended':
+      return state.models !== before.models || state.queue.length !== before.queue.length;
+    default:
+      return true;
+  }
 }
 
 function handle(turn: Turn, event: Event): void {
