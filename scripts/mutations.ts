@@ -215,7 +215,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'whoever has waited for long gets its turn',
-    file: 'plan-queue.ts',
+    file: 'carry-out.ts',
     find: `      takeTurns(turn, entry, verdict);\n`,
     replace: '',
   },

@@ -1,16 +1,13 @@
-import { judge, NOTHING_SET_ASIDE, runningInstances, type SetAside, type Verdict } from './admission.js';
-import type { Asker, Decision, PassedOver } from './decisions.js';
-import { sayAdmission, sayDuration, sayEviction, sayVerdict } from './explain.js';
+import { judge, NOTHING_SET_ASIDE, type SetAside, type Verdict } from './admission.js';
+import { carryOut } from './carry-out.js';
+import { sayDuration } from './explain.js';
 import { grantWaiters, takesLeases, unknownModel } from './leases.js';
-import { figuresOf, isLeaving, ledgerOf, type Ledger } from './ledger.js';
-import { drainInstance, startInstance, stopInstance, wakeInstance } from './lifecycle.js';
+import { isLeaving, ledgerOf } from './ledger.js';
 import { awaitsMeasurement } from './measure.js';
 import { dropEntry, rejectWaiters } from './queue.js';
-import { retryAfterSeconds } from './retry-after.js';
 import type { Model, QueueEntry } from './state.js';
-import { entryOf, modelOf, patchEntry, record, type Turn } from './turn.js';
-import type { DeviceName, ModelId } from './units.js';
-import { hasWaited, toVictim } from './victims.js';
+import { entryOf, modelOf, patchEntry, type Turn } from './turn.js';
+import type { ModelId } from './units.js';
 
 /** How often the head of the queue may be passed by entries that fit without evicting anyone. */
 const BYPASS_LIMIT = 8;
@@ -36,7 +33,7 @@ export function planQueue(turn: Turn): void {
     const behind: QueueEntry | null = head === null ? null : entryOf(turn.state, head);
     const setAside = behind === null ? NOTHING_SET_ASIDE : setAsideFor(behind);
     const verdict = judge(turn.state, ledger, entry, model, setAside, behind === null);
-    const outcome = act(turn, ledger, entry, model, inTurn(verdict, behind), behind);
+    const outcome = carryOut(turn, ledger, entry, model, inTurn(verdict, behind), behind);
     if (outcome === 'waits' && behind === null) head = id;
     if (outcome === 'changed') ledger = ledgerOf(turn.state);
     if (outcome === 'waits' && verdict.kind === 'evict') ledger = ledgerOf(turn.state);
@@ -87,206 +84,4 @@ function setAsideFor(head: QueueEntry): SetAside {
 function inTurn(verdict: Verdict, behind: QueueEntry | null): Verdict {
   if (behind === null || behind.bypassed < BYPASS_LIMIT) return verdict;
   return { layout: verdict.layout, shortage: verdict.shortage, field: verdict.field, kind: 'wait-turn' };
-}
-
-/** Carries a verdict out. `waits`: the entry goes on waiting, for room; `changed`: the ledger did. */
-function act(
-  turn: Turn,
-  ledger: Ledger,
-  entry: QueueEntry,
-  model: Model,
-  verdict: Verdict,
-  behind: QueueEntry | null,
-): 'changed' | 'waits' | 'closed' {
-  switch (verdict.kind) {
-    case 'admit':
-    case 'proceed':
-      admit(turn, ledger, entry, model, verdict, behind);
-      return 'changed';
-    case 'evict':
-      evict(turn, ledger, entry, verdict);
-      return 'waits';
-    case 'wait-leaving':
-    case 'wait-sizing':
-    case 'wait-turn':
-      wait(turn, ledger, entry, verdict);
-      return 'waits';
-    case 'wait-busy':
-      wait(turn, ledger, entry, verdict);
-      takeTurns(turn, entry, verdict);
-      return 'waits';
-    case 'refuse-busy':
-    case 'refuse-pinned':
-    case 'refuse-too-large':
-      refuse(turn, ledger, entry, verdict);
-      return 'closed';
-  }
-}
-
-function admit(
-  turn: Turn,
-  ledger: Ledger,
-  entry: QueueEntry,
-  model: Model,
-  verdict: Extract<Verdict, { kind: 'admit' | 'proceed' }>,
-  behind: QueueEntry | null,
-): void {
-  const { id } = model.spec;
-  const isWaking = model.instance !== null;
-  const proceeded = verdict.kind === 'proceed';
-  const sentence =
-    sayVerdict(id, verdict, turn.state.settings.modelsMax) ??
-    sayAdmission(id, verdict.layout, figuresFor(ledger, verdict), behind !== null);
-  const kind = behind !== null ? 'backfill' : isWaking ? 'wake' : 'admit';
-  const decision = decide(turn, ledger, entry, verdict, { kind, forModel: null, plan: [], proceeded, sentence });
-  if (behind !== null) patchEntry(turn, behind.model, { bypassed: behind.bypassed + 1 });
-  patchEntry(turn, id, { decision, setAside: null, waitKey: '', why: `${id}: ${isWaking ? 'waking' : 'loading'}` });
-  if (isWaking) wakeInstance(turn, model, proceeded);
-  else startInstance(turn, model, verdict.layout, proceeded);
-}
-
-/** One record for each victim; all of them leave at the same time, and the room is set aside from now on. */
-function evict(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'evict' }>): void {
-  const plan = verdict.victims.map(toVictim);
-  let decision = entry.decision;
-  for (const victim of plan) {
-    const sentence = sayEviction(victim, entry.model, verdict.shortage, turn.state.settings);
-    const about = { kind: 'evict', forModel: entry.model, plan, proceeded: false, sentence } as const;
-    decision = decide(turn, ledger, entry, verdict, about, victim.model);
-    stopInstance(turn, victim.model, { kind: 'evicted', by: entry.model, decision });
-  }
-  const names = plan.map((victim) => victim.model).join(', ');
-  const why = `${entry.model}: waits for ${names} to leave`;
-  patchEntry(turn, entry.model, { decision, setAside: verdict.layout.need, waitKey: `evict ${names}`, why });
-}
-
-/** Says why an entry waits, once for as long as the reason stays the same. */
-function wait(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Verdict): void {
-  const setAside = verdict.layout.need;
-  const waitKey = waitKeyOf(verdict);
-  // Once victims are leaving, the record of their eviction is the reason; waiting for them to go is no news.
-  const isKnown = entry.waitKey === waitKey || (verdict.kind === 'wait-leaving' && entry.waitKey.startsWith('evict '));
-  if (isKnown && entry.setAside !== null) return;
-  const why = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
-  const about = { kind: 'wait', forModel: null, plan: [], proceeded: false, sentence: why } as const;
-  const decision = decide(turn, ledger, entry, verdict, about);
-  patchEntry(turn, entry.model, { decision, setAside, waitKey, why });
-  if (verdict.kind === 'wait-busy') armWaitTimers(turn, entry, verdict);
-}
-
-function waitKeyOf(verdict: Verdict): string {
-  const short = Object.keys(verdict.shortage.bytes).join(',');
-  return `${verdict.kind} ${short} ${verdict.field.passedOver.map(passedKey).join(' ')}`;
-}
-
-function passedKey({ model, reason }: PassedOver): string {
-  return `${model}:${reason}`;
-}
-
-/** Waking up in time to take turns, and when a young victim has come of age. */
-function armWaitTimers(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'wait-busy' }>): void {
-  const { maxWaitMillis, minResidencyMillis } = turn.state.settings;
-  const timer = { kind: 'max-wait', model: entry.model, since: entry.since } as const;
-  turn.effects.push({ type: 'arm-timer', at: entry.since + maxWaitMillis, timer });
-  for (const { model, reason } of verdict.field.passedOver) {
-    const instance = reason === 'too young' ? modelOf(turn.state, model)?.instance : null;
-    if (instance?.readyAt == null) continue;
-    const ofAge = { kind: 'min-residency', model, generation: instance.generation } as const;
-    turn.effects.push({ type: 'arm-timer', at: instance.readyAt + minResidencyMillis, timer: ofAge });
-  }
-}
-
-/** A head that has waited long enough makes busy victims take no new work; they leave when what they do has ended. */
-function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'wait-busy' }>): void {
-  if (!hasWaited(turn.state, entry, turn.state.settings.maxWaitMillis)) return;
-  const waited = sayDuration(turn.state.now - entry.since);
-  for (const blocker of verdict.blockers) {
-    const instance = modelOf(turn.state, blocker.model)?.instance;
-    if (instance?.phase !== 'ready') continue;
-    const sentence =
-      `${blocker.model}: takes no new requests and leaves after its current ${instance.leases.length}, ` +
-      `since ${entry.model} has waited ${waited} (--max-wait)`;
-    const decision = record(turn, {
-      kind: 'drain',
-      model: blocker.model,
-      forModel: entry.model,
-      asker: askerOf(entry),
-      ledger: [],
-      runningInstances: runningInstances(turn.state),
-      modelsMax: turn.state.settings.modelsMax,
-      plan: [toVictim(blocker)],
-      passedOver: verdict.field.passedOver,
-      proceeded: false,
-      sentence,
-    });
-    drainInstance(turn, blocker.model, { kind: 'evicted', by: entry.model, decision }, null);
-  }
-}
-
-const REFUSAL_CODES = {
-  'refuse-busy': 'models_busy',
-  'refuse-pinned': 'pinned_models_in_the_way',
-  'refuse-too-large': 'model_too_large',
-} as const;
-
-/** Nothing that may happen by itself would make room: everybody who waits is told so at once. Pins stay and wait. */
-function refuse(
-  turn: Turn,
-  ledger: Ledger,
-  entry: QueueEntry,
-  verdict: Extract<Verdict, { kind: 'refuse-busy' | 'refuse-pinned' | 'refuse-too-large' }>,
-): void {
-  const onlyPin = entry.wanted === 'pin' && entry.waiters.length === 0;
-  if (onlyPin && entry.waitKey === verdict.kind) return;
-  const why = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
-  const about = {
-    kind: onlyPin ? 'wait' : 'refuse',
-    forModel: null,
-    plan: [],
-    proceeded: false,
-    sentence: why,
-  } as const;
-  const decision = decide(turn, ledger, entry, verdict, about);
-  rejectWaiters(turn, entry.model, {
-    status: 503,
-    code: REFUSAL_CODES[verdict.kind],
-    message: `model '${entry.model}' cannot be loaded: ${why.slice(entry.model.length + 2)}`,
-    retryAfterSeconds: retryAfterSeconds(turn.state, entry.model),
-    decision,
-  });
-  if (entry.wanted === 'pin') patchEntry(turn, entry.model, { decision, waitKey: verdict.kind, why, setAside: null });
-  else dropEntry(turn, entry.model);
-}
-
-function decide(
-  turn: Turn,
-  ledger: Ledger,
-  entry: QueueEntry,
-  verdict: Verdict,
-  about: Pick<Decision, 'kind' | 'forModel' | 'plan' | 'proceeded' | 'sentence'>,
-  model: ModelId = entry.model,
-): number {
-  return record(turn, {
-    ...about,
-    model,
-    asker: askerOf(entry),
-    ledger: figuresFor(ledger, verdict),
-    runningInstances: runningInstances(turn.state),
-    modelsMax: turn.state.settings.modelsMax,
-    passedOver: verdict.field.passedOver,
-  });
-}
-
-function askerOf(entry: QueueEntry): Asker {
-  const first = entry.waiters[0];
-  if (first !== undefined) return { kind: 'request', request: first.request };
-  return { kind: entry.wanted ?? 'system' };
-}
-
-/** The devices that the model would use, as they stand. */
-function figuresFor(ledger: Ledger, verdict: Verdict): Decision['ledger'] {
-  return Object.entries(verdict.layout.need).flatMap(([name, need]: [DeviceName, number]) => {
-    const account = ledger[name];
-    return account === undefined ? [] : [figuresOf(account, need)];
-  });
 }
