@@ -14,7 +14,7 @@ import { cancelMeasuring, onMeasured, onMeasureLimit, startMeasuring } from './m
 import { runningOf } from './running.js';
 import { onSample } from './samples.js';
 import type { Settings, State } from './state.js';
-import { beginTurn, instanceOf, note, patchInstance, type Turn } from './turn.js';
+import { beginTurn, entryOf, instanceOf, note, patchInstance, type Turn } from './turn.js';
 
 export interface StepResult {
   readonly state: State;
@@ -57,8 +57,8 @@ export function step(state: State, event: Event): StepResult {
 }
 
 /**
- * False when planning again would come to the same: a child has told how far it is, or waiters of a model that others
- * wait for too came or went. Time alone changes a plan only where a timer says so.
+ * False when planning again would come to the same: a child has told how far it is, or of several who wait for a model
+ * one more came, or one went. Time alone changes a plan only where a timer says so.
  */
 function mayChangeThePlan(before: State, { state }: Turn, event: Event): boolean {
   switch (event.type) {
@@ -66,8 +66,11 @@ function mayChangeThePlan(before: State, { state }: Turn, event: Event): boolean
     case 'spawned':
       return false;
     case 'request':
-    case 'request-ended':
-      return state.models !== before.models || state.queue.length !== before.queue.length;
+    case 'request-ended': {
+      const waitedBefore = (entryOf(before, event.model)?.waiters.length ?? 0) > 0;
+      const waitsStill = (entryOf(state, event.model)?.waiters.length ?? 0) > 0;
+      return state.models !== before.models || !waitedBefore || !waitsStill;
+    }
     default:
       return true;
   }

@@ -27,6 +27,15 @@ const oneCard = (settings: ConstructorParameters<typeof Stage>[0] = {}): Stage =
     .catalog(spec('a', { CUDA0: 14 }), spec('b', { CUDA0: 14 }), spec('c', { CUDA0: 14 }), spec('small', { CUDA0: 2 }));
 
 describe('races', () => {
+  it('a request for a pinned model that has no room is refused, though its pin goes on waiting', () => {
+    const stage = oneCard();
+    stage.load('a').operator('pin', 'a').operator('pin', 'b');
+    expect(stage.state.queue.map(({ model, wanted }) => [model, wanted])).toEqual([['b', 'pin']]);
+    const request = stage.request('b');
+    expect(stage.rejected.get(request)?.code).toBe('pinned_models_in_the_way');
+    expect(stage.state.queue.map(({ waiters }) => waiters)).toEqual([[]]);
+  });
+
   it('two loads for one device in one instant: the second sees what the first has reserved', () => {
     const stage = oneCard();
     const at = stage.now;
