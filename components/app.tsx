@@ -1,7 +1,8 @@
-import { Box, Text, useInput, usePaste } from 'ink';
-import { memo, useSyncExternalStore, type ReactNode } from 'react';
+import { Box, Text, useApp, useInput, usePaste } from 'ink';
+import { memo, useEffect, useSyncExternalStore, type ReactNode } from 'react';
 import type { FrameSource } from './frame-source.js';
 import { keyNames } from './keys/key-names.js';
+import type { HandOver } from './suspension.js';
 
 export interface AppProps {
   readonly frames: FrameSource;
@@ -9,15 +10,19 @@ export interface AppProps {
   readonly epoch: number;
   readonly onKey: (name: string) => void;
   readonly onPaste: (text: string) => void;
+  /** Told how the terminal can be given away for a while. */
+  readonly onHandOver: (handOver: HandOver) => void;
 }
 
 /** The whole screen: rows that were made elsewhere, and the keys. */
-export function App({ frames, epoch, onKey, onPaste }: AppProps): ReactNode {
+export function App({ frames, epoch, onKey, onPaste, onHandOver }: AppProps): ReactNode {
   const rows = useSyncExternalStore(frames.subscribe, frames.rows);
   useInput((input, key) => {
     for (const name of keyNames(input, key)) onKey(name);
   });
   usePaste(onPaste);
+  const { suspendTerminal } = useApp();
+  useEffect(() => onHandOver((run) => suspendTerminal(run)), [onHandOver, suspendTerminal]);
   return (
     <Box flexDirection="column" key={epoch}>
       {rows.map((row, index) => (

@@ -38,14 +38,7 @@ export function createFrameSource(
   let pageSize = 1;
   let scheduled = false;
 
-  function view(): ScreenView | null {
-    const state = screen.getState();
-    const { snapshot, connection, clockOffsetMillis } = domain.getState();
-    if (snapshot === null) return null;
-    return state.frozen === null
-      ? makeView(options, state, connection, snapshot, Date.now() + clockOffsetMillis)
-      : makeView(options, state, connection, state.frozen.snapshot, state.frozen.now);
-  }
+  const view = (): ScreenView | null => makeView(options, screen.getState(), domain.getState(), Date.now());
 
   function draw(): readonly string[] {
     const seen = view();

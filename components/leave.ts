@@ -28,6 +28,7 @@ export function createLeaving(
   client: SupervisorClient,
   domain: DomainStore,
   screen: ScreenStore,
+  attachCommand: string,
   finish: (outcome: ScreenOutcome) => void,
 ): Leaving {
   const url = (): string => domain.getState().snapshot?.supervisor.url ?? 'its address';
@@ -52,7 +53,8 @@ export function createLeaving(
           const message = `The supervisor at ${url()} did not answer: it may stop its models now that this screen has gone.`;
           finish({ reason: 'left', message });
         } else if (result.ok) {
-          finish({ reason: 'detached', message: `Everything keeps running at ${url()}; llm-tui shows it again.` });
+          const again = `${attachCommand} ${url()}`;
+          finish({ reason: 'detached', message: `Everything keeps running at ${url()}; to see it again: ${again}` });
         } else say(screen, 'bad', `could not detach: ${result.message}`);
       });
     },

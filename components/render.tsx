@@ -12,6 +12,7 @@ import { createLeaving, type ScreenOutcome } from './leave.js';
 import { readLogs } from './log-reader.js';
 import { chooseGlyphs, type GlyphChoice } from './theme/glyphs.js';
 import { COLOURS, MONOCHROME } from './theme/tones.js';
+import { watchForSuspension } from './suspension.js';
 import { watchForTheEnd } from './the-end.js';
 import type { ScreenOptions } from './view.js';
 
@@ -28,6 +29,11 @@ export interface RunScreenOptions {
   readonly readOnly?: boolean;
   /** How the supervisor is called in the title; by default its URL's host. */
   readonly hostLabel?: string;
+  /**
+   * The command that shows a supervisor, without its address, as this user has to type it: `npm start -- attach` in a
+   * checkout. By default `llm-tui attach`.
+   */
+  readonly attachCommand?: string;
   /** Ends the screen. */
   readonly signal?: AbortSignal;
 }
@@ -54,7 +60,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
   const screen = createScreenStore({ columns: stdout.columns, rows: stdout.rows });
   const end = watchForTheEnd(stdin, stdout, options.signal);
   const frames = createFrameSource(domain, screen, settings, stdout.hasColors() ? COLOURS : MONOCHROME, end.fail);
-  const leaving = createLeaving(client, domain, screen, end.finish);
+  const leaving = createLeaving(client, domain, screen, options.attachCommand ?? 'llm-tui attach', end.finish);
   const resized = (): void => screen.setState({ viewport: { columns: stdout.columns, rows: stdout.rows } });
   stdout.on('resize', resized);
 
@@ -66,6 +72,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     view: frames.view,
     pageSize: frames.pageSize,
     redraw: () => redraw(),
+    suspend: () => suspension.suspend(),
     answer: (answer, dialog) => {
       switch (answer) {
         case 'detach':
@@ -82,6 +89,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
       }
     },
   };
+  const suspension = watchForSuspension(() => redraw(), end.fail);
   const guarded =
     <T,>(handle: (context: CommandContext, value: T) => void) =>
     (value: T): void => {
@@ -92,7 +100,13 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
       }
     };
   const app = (epoch: number): React.JSX.Element => (
-    <App frames={frames} epoch={epoch} onKey={guarded(dispatchKey)} onPaste={guarded(dispatchPaste)} />
+    <App
+      frames={frames}
+      epoch={epoch}
+      onKey={guarded(dispatchKey)}
+      onPaste={guarded(dispatchPaste)}
+      onHandOver={suspension.take}
+    />
   );
 
   const ink = render(app(0), {
@@ -124,6 +138,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     leaving.close();
     frames.close();
     stdout.off('resize', resized);
+    suspension.close();
     ink.unmount();
     await ink.waitUntilExit().catch(() => undefined);
     end.close();

@@ -1,5 +1,5 @@
 import type { Decision, DeviceView, Millis, ModelId, ModelView, QueueView, Snapshot } from '../src/client/types.js';
-import type { Connection } from '../src/store/domain-store.js';
+import { isAnotherSupervisor, type Connection, type DomainState } from '../src/store/domain-store.js';
 import type { PaneId, ScreenState } from '../src/store/screen-store.js';
 import { orderModels } from './lists/order.js';
 import { matcher } from './lists/filter.js';
@@ -24,6 +24,8 @@ export interface ScreenView {
   readonly snapshot: Snapshot;
   /** The supervisor's clock. */
   readonly now: Millis;
+  /** How long nothing has come from a supervisor that is thought to be there. */
+  readonly silentMillis: Millis;
   readonly lists: Lists;
   readonly marks: ReadonlyMap<ModelId, ModelMark>;
 }
@@ -38,19 +40,24 @@ export interface Lists {
   readonly decisions: readonly Decision[];
 }
 
+/** What there is to draw at a moment of our own clock; null before the first snapshot. */
 export function makeView(
   options: ScreenOptions,
   screen: ScreenState,
-  connection: Connection,
-  snapshot: Snapshot,
-  now: Millis,
-): ScreenView {
+  known: DomainState,
+  localNow: Millis,
+): ScreenView | null {
+  if (known.snapshot === null) return null;
+  const now = localNow + known.clockOffsetMillis;
+  const { snapshot, now: shownNow } = screen.frozen ?? { snapshot: known.snapshot, now };
   return {
-    options,
+    // Another supervisor than the one that this screen has started is not this screen's to stop.
+    options: isAnotherSupervisor(known) ? { ...options, ownsSupervisor: false } : options,
     screen,
-    connection,
+    connection: known.connection,
     snapshot,
-    now,
+    now: shownNow,
+    silentMillis: known.heardAt === null ? 0 : localNow - known.heardAt,
     lists: makeLists(snapshot, screen),
     marks: modelMarks(snapshot.models),
   };
@@ -67,7 +74,7 @@ export function makeLists(snapshot: Snapshot, screen: Pick<ScreenState, 'filter'
     queue: snapshot.queue.filter((entry) => matches(`${entry.model} ${entry.why}`)),
     measure: snapshot.measureQueue.filter((model) => matches(model)),
     decisions: snapshot.decisions
-      .filter((decision) => matches(`${decision.kind} ${decision.model} ${decision.sentence}`))
+      .filter((decision) => matches(`#${decision.number} ${decision.kind} ${decision.model} ${decision.sentence}`))
       .toReversed(),
   };
 }

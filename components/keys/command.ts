@@ -15,6 +15,8 @@ export interface CommandContext {
   /** Rows that PgUp and PgDn move by. */
   pageSize(): number;
   redraw(): void;
+  /** Gives the terminal to the shell until that continues this program. */
+  suspend(): void;
   /** Does what was answered; `dialog` is the question, where one was open. */
   answer(answer: Answer, dialog: Dialog | null): void;
 }

@@ -1,6 +1,7 @@
 import { openDialog } from '../../src/store/screen-store.js';
 import type { Hint } from '../layout/footer.js';
-import type { PageContent } from '../panes/why.js';
+import type { PageContent } from '../panes/page-content.js';
+import type { Glyphs } from '../theme/glyphs.js';
 import { span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import type { Command, CommandGroup } from './command.js';
@@ -29,6 +30,16 @@ const SCREEN_COMMANDS: readonly Command[] = [
     acts: false,
     available: () => true,
     run: (context) => context.redraw(),
+  },
+  {
+    name: 'suspend',
+    keys: ['ctrl+z'],
+    group: 'screen',
+    help: 'back to the shell for a while; fg brings the screen back',
+    hint: null,
+    acts: false,
+    available: () => true,
+    run: (context) => context.suspend(),
   },
   {
     name: 'quit',
@@ -101,19 +112,11 @@ export function helpPage(view: ScreenView): PageContent {
     ];
   });
   const { supervisor } = view.snapshot;
-  const legend = view.options.glyphs;
   return {
     title: 'Help',
     rows: [
       ...groups,
-      [span('Bars', 'strong')],
-      [
-        span(
-          `  letters: held by the model with that letter   ${legend.reserved} reserved for it   ${legend.releasing} on its way back   ` +
-            `${legend.external} external   ${legend.free} free   ${legend.margin} margin`,
-        ),
-      ],
-      [span('  * pinned   B blocked   ~ estimated')],
+      ...legendRows(view.options.glyphs),
       [],
       [span('Supervisor', 'strong')],
       [span(`  version ${supervisor.version}, pid ${supervisor.pid}, ${supervisor.url}`)],
@@ -123,4 +126,26 @@ export function helpPage(view: ScreenView): PageContent {
       ...supervisor.notices.map((notice): Row => [span('  '), span(notice, 'warn')]),
     ],
   };
+}
+
+/** What the marks, short words and numbers on the screen mean. */
+function legendRows(glyphs: Glyphs): Row[] {
+  const legend: readonly (readonly [string, string])[] = [
+    ['a b c', 'a letter in a bar: memory held by the model with that letter in the list'],
+    [glyphs.reserved, 'reserved for a model that is being loaded (reserved, resv, r)'],
+    [glyphs.releasing, 'on its way back: the model has ended, its memory is not free yet; counts as held (held, h)'],
+    [glyphs.external, 'external: held by programs that are not ours (external, ext, x)'],
+    [glyphs.free, 'free (free, f); the four numbers add up to the total'],
+    [glyphs.margin, 'the margin: what lies right of it is kept free'],
+    ['GiB min/used', 'what a model needs at least, as far as is known, and what it is seen to hold; ~ is an estimate'],
+    ['* B', 'pinned; blocked'],
+    ['Queue', 'models that are waited for and not ready yet, the next one first; w tells why'],
+    ['Measure queue', 'models whose need of memory is being found out, one at a time, without serving them'],
+    ['#3', 'the number of a decision; / with #3 finds it'],
+    ['SILENT 7s', 'the supervisor is connected, but nothing has come from it for so long'],
+  ];
+  return [
+    [span('Signs', 'strong')],
+    ...legend.map(([sign, meaning]): Row => [span('  '), span(sign.padEnd(15), 'accent'), span(meaning)]),
+  ];
 }

@@ -1,13 +1,27 @@
-import type { ModelView, OperatorAction } from '../../src/client/types.js';
+import type { Millis, ModelView, OperatorAction } from '../../src/client/types.js';
 import { openDialog, openPage, say } from '../../src/store/screen-store.js';
+import { cleanText } from '../text/clean.js';
+import { withoutName } from '../text/format.js';
+import { cutMiddle } from '../text/width.js';
 import type { Command, CommandContext } from './command.js';
 import { targetModel, targetModelView } from './targets.js';
 
-/** Tells the supervisor to do something to a model, and the user how it went. */
+/** A name that is longer would leave no room for what is to be said of it. */
+const NAME_CELLS = 18;
+
+/** An answer that takes longer than this is worth a word. */
+const ANSWER_MILLIS: Millis = 2_000;
+
+/** Tells the supervisor to do something to a model, and the user how it went; also that there is no answer. */
 export function actOn(context: CommandContext, action: OperatorAction, model: string): void {
+  const what = `${action} ${cutMiddle(cleanText(model), NAME_CELLS, context.options.glyphs.cut)}`;
+  const waiting = setTimeout(() => {
+    say(context.screen, 'bad', `${what}: no answer yet`, Infinity);
+  }, ANSWER_MILLIS);
   void context.client.act(action, model).then((result) => {
-    if (result.ok) say(context.screen, 'good', `${action} ${model}: accepted`);
-    else say(context.screen, 'bad', `${action} ${model}: ${result.message}`);
+    clearTimeout(waiting);
+    if (result.ok) say(context.screen, 'good', `${what}: accepted`);
+    else say(context.screen, 'bad', `${what}: ${withoutName(result.message, model)}`);
   });
 }
 
@@ -60,7 +74,7 @@ export const MODEL_COMMANDS: readonly Command[] = [
     'pin',
     'p',
     'pin',
-    'pin the model, so that it is never evicted; again to unpin',
+    'pin the model: loads it, and it is never evicted; again to unpin',
     () => true,
     (context, model) => actOn(context, model.pinned ? 'unpin' : 'pin', model.id),
   ),

@@ -1,6 +1,6 @@
 import type { Dialog } from '../../src/store/screen-store.js';
 import { countText } from '../text/format.js';
-import { cutRow, span, type Row } from '../widgets/row.js';
+import { rowWidth, span, wrapRow, type Row } from '../widgets/row.js';
 import { rule } from '../widgets/rule.js';
 import type { ScreenView } from '../view.js';
 
@@ -29,14 +29,16 @@ export function questionOf(dialog: Dialog, view: ScreenView): Question {
       return leaveQuestion(view);
     case 'confirm': {
       const model = view.snapshot.models.find((known) => known.id === dialog.model);
-      const busy =
-        model === undefined || model.requests === 0 ? '' : ` ${countText(model.requests, 'request')} in flight`;
+      const requests = model?.requests ?? 0;
+      const busy = `${countText(requests, 'request')} in flight`;
       const kill = dialog.action === 'kill';
       return {
         title: kill ? 'Kill' : 'Unload',
         text: kill
-          ? `Kill ${dialog.model} at once?${busy === '' ? '' : `${busy} will be cut off.`}`
-          : `Unload ${dialog.model} with${busy}? It takes no new ones and leaves when these have ended.`,
+          ? `Kill ${dialog.model} at once?${requests === 0 ? '' : ` ${busy} will be cut off.`}`
+          : requests === 0
+            ? `Unload ${dialog.model}? No request is in flight any more: it leaves at once.`
+            : `Unload ${dialog.model} with ${busy}? It takes no new ones and leaves when these have ended.`,
         choices: [{ key: 'y', answer: 'confirm', label: kill ? 'kill it' : 'unload it' }, CANCEL],
       };
     }
@@ -65,18 +67,17 @@ function leaveQuestion(view: ScreenView): Question {
       };
 }
 
-/** The question as a sheet of three rows for the bottom of the screen. */
+/** The question as a sheet for the bottom of the screen, on as many rows as it takes. */
 export function dialogRows(question: Question, view: ScreenView, width: number): Row[] {
-  const { glyphs } = view.options;
-  const choices = question.choices.flatMap((choice, index): Row => [
-    span(index === 0 ? ' ' : '   '),
+  const choices = question.choices.map((choice): Row => [
     span(keyLabel(choice.key), 'accent'),
     span(` ${choice.label}`),
   ]);
+  const inOneRow = choices.flatMap((choice, index): Row => [span(index === 0 ? ' ' : '   '), ...choice]);
   return [
-    rule(question.title, width, glyphs, true),
-    cutRow([span(' '), span(question.text, 'strong')], width, glyphs.cut),
-    cutRow(choices, width, glyphs.cut),
+    rule(question.title, width, view.options.glyphs, true),
+    ...wrapRow([span(' '), span(question.text, 'strong')], width),
+    ...(rowWidth(inOneRow) <= width ? [inOneRow] : choices.flatMap((choice) => wrapRow([span(' '), ...choice], width))),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { textWidth } from '../text/width.js';
-import { cutRow, span, type Row } from '../widgets/row.js';
+import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 
 /** A key and the few words it is called by in the last row. */
@@ -8,7 +8,13 @@ export interface Hint {
   readonly label: string;
 }
 
-/** The last row: what is being typed, else what there is to say, else the keys that do something here. */
+/** Cells for `Esc back` and `q leave`, with the gap. */
+const KEYS_LEAST = 24;
+
+/** Blanks between the keys and a message, at least. */
+const MESSAGE_GAP = 2;
+
+/** The last row: what is being typed, else the keys that do something here, with what there is to say beside them. */
 export function footerRow(view: ScreenView, hints: readonly Hint[], width: number): Row {
   const { glyphs } = view.options;
   const { input, message } = view.screen;
@@ -21,8 +27,15 @@ export function footerRow(view: ScreenView, hints: readonly Hint[], width: numbe
       glyphs.cut,
     );
   }
-  if (message !== null) return cutRow([span(' '), span(message.text, message.tone)], width, glyphs.cut);
-  return hintsRow(hints, width);
+  if (message === null) return hintsRow(hints, width);
+  // However long the message, some keys stay to be seen: the way back and the way out among them.
+  const said = cutRow(
+    [span(message.text, message.tone)],
+    width - Math.max(KEYS_LEAST, Math.floor(width / 3)),
+    glyphs.cut,
+  );
+  const keys = hintsRow(hints, width - rowWidth(said) - MESSAGE_GAP - 1);
+  return cutRow(spreadRow(keys, [...said, span(' ')], width, glyphs.cut), width, glyphs.cut);
 }
 
 /** True when the last row has something that must be seen, whatever the room. */

@@ -3,7 +3,7 @@ import { decisionsList } from '../panes/decisions.js';
 import { deviceRows } from '../panes/devices.js';
 import { modelsList } from '../panes/models.js';
 import { measureList, queueList } from '../panes/queues.js';
-import type { PageContent } from '../panes/why.js';
+import type { PageContent } from '../panes/page-content.js';
 import { drawPane, type PaneList } from '../widgets/pane.js';
 import { besides, cutRow, span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
@@ -82,7 +82,8 @@ function tooSmall(view: ScreenView): Row[] {
   const line = span(`${columns}x${rows}, needs ${SMALLEST.columns}x${SMALLEST.rows}`);
   if (dialog === null) return [cutRow([line], columns, '')];
   const choices = questionOf(dialog, view).choices.map((choice): Row => [span(choiceText(choice))]);
-  return [[line], ...choices].slice(0, rows).map((row) => cutRow(row, columns, ''));
+  // The answers come before the size where there is not room for both.
+  return (choices.length < rows ? [[line], ...choices] : choices).slice(0, rows).map((row) => cutRow(row, columns, ''));
 }
 
 function drawBody(
@@ -105,8 +106,8 @@ function drawBody(
   const right = place.mode === 'wide' ? columns - left - 2 : columns;
   const models = draw('models', modelsList(view, left), left, place.models);
   const queue = draw('queue', queueList(view, right), right, place.queue);
-  const measure = draw('measure', measureList(view), right, place.measure);
-  const decisions = draw('decisions', decisionsList(view), columns, place.decisions);
+  const measure = draw('measure', measureList(view, right), right, place.measure);
+  const decisions = draw('decisions', decisionsList(view, columns), columns, place.decisions);
   const upper =
     place.mode === 'wide'
       ? besides(models, left, 2, [...queue, ...measure], glyphs.cut)

@@ -1,10 +1,10 @@
 import type { ScreenView } from '../view.js';
 import { detailPage, logsPage } from '../panes/detail.js';
 import { planPage } from '../panes/plan.js';
-import { whyPage, type PageContent } from '../panes/why.js';
+import { PAGE_INDENT, type PageContent } from '../panes/page-content.js';
+import { whyPage } from '../panes/why.js';
 import type { Page } from '../../src/store/screen-store.js';
-import { wrapText } from '../text/width.js';
-import { cutRow, rowWidth, span, type Row } from '../widgets/row.js';
+import { cutRow, span, wrapRow, type Row } from '../widgets/row.js';
 import { rule } from '../widgets/rule.js';
 
 export interface DrawnPage {
@@ -23,7 +23,7 @@ export function drawPage(
 ): DrawnPage {
   const { glyphs } = view.options;
   const body = Math.max(0, height - 1);
-  const lines = content.rows.flatMap((row) => wrapRow(row, width - 2, glyphs.cut));
+  const lines = content.rows.flatMap((row) => wrapRow(row, width - PAGE_INDENT));
   const last = Math.max(0, lines.length - body);
   // A log is read from its end: there the scroll position counts from the bottom.
   const scroll = Math.min(view.screen.scroll, last);
@@ -34,7 +34,8 @@ export function drawPage(
   ].join(' ');
   const title = hidden === '' ? content.title : `${content.title} ${hidden}`;
   const rows: Row[] = [rule(title, width, glyphs, true)];
-  for (const line of lines.slice(from, from + body)) rows.push([span('  '), ...line]);
+  for (const line of lines.slice(from, from + body))
+    rows.push(cutRow([span(' '.repeat(PAGE_INDENT)), ...line], width, glyphs.cut));
   return { rows, scroll };
 }
 
@@ -52,18 +53,4 @@ export function pageContent(page: Page, view: ScreenView, help: PageContent): Pa
     case 'plan':
       return planPage(view, page);
   }
-}
-
-/** A row that is too wide goes on under its last span, so that nothing of a sentence is lost; a table is cut. */
-function wrapRow(row: Row, width: number, mark: string): Row[] {
-  const last = row.at(-1);
-  if (last === undefined || rowWidth(row) <= width) return [row];
-  const head = row.slice(0, -1);
-  const indent = rowWidth(head);
-  if (indent > width / 2) return [cutRow(row, width, mark)];
-  const [first = '', ...rest] = wrapText(last.text, width - indent);
-  return [
-    [...head, { text: first, tone: last.tone }],
-    ...rest.map((text): Row => [span(' '.repeat(indent)), { text, tone: last.tone }]),
-  ];
 }

@@ -1,6 +1,6 @@
-import type { SupervisorInfo } from '../../src/client/types.js';
+import type { Millis, Snapshot, SupervisorInfo } from '../../src/client/types.js';
 import type { Connection } from '../../src/store/domain-store.js';
-import { countText, uptimeText } from '../text/format.js';
+import { countText, staleText, uptimeText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
 import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
@@ -9,8 +9,8 @@ import type { ScreenView } from '../view.js';
 export function titleRow(view: ScreenView, width: number): Row {
   const { snapshot, options, screen } = view;
   const { supervisor } = snapshot;
-  const state = liveWord(view.connection, screen.frozen !== null, snapshot.shuttingDown || screen.stopping);
-  const running = snapshot.models.filter((model) => model.generation !== null).length;
+  const state = liveWord(view);
+  const queued = snapshot.queue.filter((entry) => entry.wantedBy === 'requests').length;
   const head: Row = [
     span(' llm-tui ', 'accent'),
     span(` ${options.hostLabel ?? hostOf(supervisor)}  `),
@@ -19,8 +19,8 @@ export function titleRow(view: ScreenView, width: number): Row {
   // What is worth least comes last and is left out first.
   const parts: Row[] = [
     ...(supervisor.engine.simulated ? [[span('SIMULATED', 'warn')]] : []),
-    [span(`${running} of ${countText(snapshot.models.length, 'model')} running`)],
-    ...(snapshot.queue.length > 0 ? [[span(`${snapshot.queue.length} queued`, 'warn')]] : []),
+    [span(modelsText(snapshot))],
+    ...(queued > 0 ? [[span(`${queued} queued`, 'warn')]] : []),
     ...(snapshot.measureQueue.length > 0 ? [[span(`${snapshot.measureQueue.length} measuring`)]] : []),
     ...(screen.filter === '' ? [] : [[span(`filter "${screen.filter}"`, 'accent')]]),
     ...(options.readOnly ? [[span('read only', 'dim')]] : []),
@@ -45,10 +45,38 @@ export function waitingRow(hostLabel: string | null, connection: Connection, wid
   return cutRow([span(' llm-tui  ', 'accent'), span(text, connection.state === 'lost' ? 'bad' : 'dim')], width, mark);
 }
 
-function liveWord(connection: Connection, frozen: boolean, stopping: boolean): { word: string; tone: Tone } {
+/** `2 of 4 models ready`; while some are on their way, `2 ready, 1 loading of 4`. */
+function modelsText({ models, queue }: Snapshot): string {
+  const ready = models.filter(({ word }) => word === 'ready' || word === 'sleeping' || word === 'parked').length;
+  const loading = models.filter(({ word }) => word === 'loading').length;
+  // What the operator or a pin has asked for and nobody waits for yet; it is loading already where it could.
+  const wanted = queue.filter(
+    (entry) => entry.wantedBy !== 'requests' && models.find(({ id }) => id === entry.model)?.word !== 'loading',
+  ).length;
+  if (loading + wanted === 0) return `${ready} of ${countText(models.length, 'model')} ready`;
+  return (
+    [
+      `${ready} ready`,
+      ...(loading > 0 ? [`${loading} loading`] : []),
+      ...(wanted > 0 ? [`${wanted} to load`] : []),
+    ].join(', ') + ` of ${models.length}`
+  );
+}
+
+/** Samples come every second or two: so long without anything is no coincidence. */
+const SILENT_MILLIS: Millis = 5_000;
+
+function liveWord(view: ScreenView): { word: string; tone: Tone } {
+  const { snapshot, connection, screen } = view;
   if (connection.state !== 'live') return { word: 'LOST', tone: 'bad' };
-  if (frozen) return { word: 'FROZEN', tone: 'warn' };
-  return stopping ? { word: 'STOPPING', tone: 'warn' } : { word: 'LIVE', tone: 'good' };
+  if (screen.frozen !== null) return { word: 'FROZEN', tone: 'warn' };
+  if (isSilent(view)) return { word: `SILENT ${staleText(view.silentMillis)}`, tone: 'bad' };
+  return snapshot.shuttingDown || screen.stopping ? { word: 'STOPPING', tone: 'warn' } : { word: 'LIVE', tone: 'good' };
+}
+
+/** True when a supervisor that takes samples has sent nothing for longer than it ever would. */
+function isSilent({ silentMillis, snapshot }: ScreenView): boolean {
+  return silentMillis > SILENT_MILLIS && snapshot.devices.some((device) => device.sampledAt !== null);
 }
 
 /** `rig1:8080`: the machine by its name, since it mostly listens on an address that says nothing. */

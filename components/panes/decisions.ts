@@ -5,14 +5,21 @@ import type { PaneList } from '../widgets/pane.js';
 import { cell, span, type Row } from '../widgets/row.js';
 import { selectedIndex, type ScreenView } from '../view.js';
 
+/** From this width on there is room for the numbers that other places name. */
+const NUMBERS_FROM = 100;
+/** Rows must not move because a tenth decision was made. */
+const DIGITS_LEAST = 3;
+
 /** What was decided, newest first. */
-export function decisionsList(view: ScreenView): PaneList {
+export function decisionsList(view: ScreenView, width: number): PaneList {
   const all = view.snapshot.decisions.length;
   const shown = view.lists.decisions.length;
+  const newest = view.snapshot.decisions.at(-1)?.number ?? 0;
+  const digits = width >= NUMBERS_FROM ? Math.max(DIGITS_LEAST, String(newest).length) : 0;
   return {
     title: shown === all ? 'Decisions' : `Decisions (${shown} of ${all})`,
     header: null,
-    rows: view.lists.decisions.map((decision) => decisionRow(decision, view.options.glyphs.cut)),
+    rows: view.lists.decisions.map((decision) => decisionRow(decision, digits, view.options.glyphs.cut)),
     empty: [
       all === 0 ? 'nothing was decided yet: load a model (l) or send a request' : 'no decision matches the filter',
     ],
@@ -20,17 +27,20 @@ export function decisionsList(view: ScreenView): PaneList {
   };
 }
 
-function decisionRow(decision: Decision, mark: string): Row {
+/** Without its number where `digits` is 0. */
+function decisionRow(decision: Decision, digits: number, mark: string): Row {
   return [
     span(clockText(decision.at), 'dim'),
     span(' '),
+    ...(digits === 0 ? [] : [span(`#${decision.number}`.padEnd(digits + 2), 'dim')]),
     cell(shortKind(decision.kind), 8, mark, kindTone(decision.kind)),
     span(' '),
     span(decision.sentence),
   ];
 }
 
-function shortKind(kind: DecisionKind): string {
+/** The word for a kind, in at most eight cells. */
+export function shortKind(kind: DecisionKind): string {
   return kind === 'out-of-memory' ? 'OOM' : kind;
 }
 

@@ -6,7 +6,8 @@ import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import type { ScreenView } from '../view.js';
 import { section } from './ledger.js';
 import { loadingText, stateOf } from './models.js';
-import { stopText, type PageContent } from './why.js';
+import type { PageContent } from './page-content.js';
+import { notLoadedText } from './why-model.js';
 
 /** Lines of the log on the detail page; the page of its own has all that are kept. */
 const DETAIL_LOG_LINES = 12;
@@ -49,7 +50,7 @@ function factRows(view: ScreenView, model: ModelView): Row[] {
       'context',
       model.contextTokens === null ? '-' : `${model.contextTokens} tokens (${tokensText(model.contextTokens)})`,
     ],
-    ...(model.generation === null ? [['not loaded', stopText(model)] as const] : []),
+    ...(model.generation === null ? [['not loaded', notLoadedText(view, model)] as const] : []),
     ...(model.generation === null
       ? []
       : [

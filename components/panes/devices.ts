@@ -1,6 +1,6 @@
 import type { DeviceView, Millis } from '../../src/client/types.js';
 import { deviceFigures } from '../text/device-figures.js';
-import { durationText, idleText, sizeText } from '../text/format.js';
+import { sizeText, staleText } from '../text/format.js';
 import { textWidth } from '../text/width.js';
 import { cleanText } from '../text/clean.js';
 import { UNKNOWN_MARK } from '../theme/model-marks.js';
@@ -14,6 +14,7 @@ const STALE_MILLIS = 3_000;
 /** How much of a device row there is room for. */
 interface DeviceShape {
   readonly cells: number;
+  /** Cells that the description has at least, where it is so long; 0: it is not shown. */
   readonly description: number;
   readonly labels: readonly [held: string, reserved: string, external: string, free: string];
   readonly gap: string;
@@ -24,36 +25,44 @@ const LONG_LABELS: DeviceShape['labels'] = ['held', 'reserved', 'external', 'fre
 /** A bar of fewer cells says nothing. */
 const CELLS_LEAST = 3;
 
-function shapeFor(width: number, view: ScreenView): DeviceShape {
-  const longest = Math.max(0, ...view.lists.devices.map((device) => textWidth(cleanText(device.description))));
-  if (width >= 140) return { cells: 24, description: Math.min(longest, 24), labels: LONG_LABELS, gap: '  ' };
-  if (width >= 100) {
-    const description = Math.min(longest, 10 + Math.floor((width - 100) / 2));
-    return { cells: 14, description, labels: LONG_LABELS, gap: ' ' };
-  }
+/** Cells that are kept for what may have to be said of a device, so that nothing moves when it is. */
+const REMARK_CELLS = 11;
+
+function shapeFor(width: number): DeviceShape {
+  if (width >= 140) return { cells: 24, description: 24, labels: LONG_LABELS, gap: '  ' };
+  if (width >= 100)
+    return { cells: 14, description: 10 + Math.floor((width - 100) / 2), labels: LONG_LABELS, gap: ' ' };
   if (width >= 80) return { cells: 16, description: 0, labels: ['held', 'resv', 'ext', 'free'], gap: ' ' };
   return { cells: 10, description: 0, labels: ['h', 'r', 'x', 'f'], gap: ' ' };
 }
 
 /** One row per device: who holds it, and the four numbers that add up to its total. */
 export function deviceRows(view: ScreenView, width: number): Row[] {
-  const shape = shapeFor(width, view);
+  const shape = shapeFor(width);
   const { glyphs } = view.options;
   const nameWidth = Math.min(10, Math.max(4, ...view.lists.devices.map((device) => textWidth(cleanText(device.name)))));
   const focused = view.screen.focus === 'devices';
   const selected = selectedIndex(view.lists, view.screen, 'devices');
-  const draw = (device: DeviceView, index: number, cells: number): Row => [
+  const head = (device: DeviceView, index: number, description: number, cells: number): Row => [
     focused && index === selected ? span(`${glyphs.selected} `, 'accent') : span('  '),
     cell(device.name, nameWidth, glyphs.cut, 'strong'),
-    ...(shape.description > 0 ? [span(' '), cell(device.description, shape.description, glyphs.cut, 'dim')] : []),
+    ...(description > 0 ? [span(' '), cell(device.description, description, glyphs.cut, 'dim')] : []),
     span(' '),
     ...bar(barParts(device, view), device.totalBytes, device.marginBytes, cells, glyphs),
     span(' '),
     ...figureSpans(device, shape),
+  ];
+  const widestOf = (draw: (device: DeviceView, index: number) => Row): number =>
+    Math.max(0, ...view.lists.devices.map((device, index) => rowWidth(draw(device, index))));
+  const longest = Math.max(0, ...view.lists.devices.map((device) => textWidth(cleanText(device.description))));
+  const spare = width - REMARK_CELLS - 1 - widestOf((device, index) => head(device, index, 0, shape.cells));
+  const description = shape.description === 0 ? 0 : Math.min(longest, Math.max(shape.description, spare));
+  const draw = (device: DeviceView, index: number, cells: number): Row => [
+    ...head(device, index, description, cells),
     ...remarkSpans(device, view.now, shape.gap, width),
   ];
   // What must be known of a device comes before its picture: all bars get shorter where one row needs the room.
-  const widest = Math.max(0, ...view.lists.devices.map((device, index) => rowWidth(draw(device, index, shape.cells))));
+  const widest = widestOf((device, index) => draw(device, index, shape.cells));
   const cells = Math.max(CELLS_LEAST, Math.min(shape.cells, shape.cells - (widest - width)));
   return view.lists.devices.map((device, index) => cutRow(draw(device, index, cells), width, glyphs.cut));
 }
@@ -84,11 +93,6 @@ function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number
     remarks.push(span(`${gap}stale ${staleText(now - device.sampledAt)}`, 'warn'));
   }
   return remarks;
-}
-
-/** To the second while it may be a hiccup, then coarser: a probe that is gone for good must not keep the screen busy. */
-function staleText(millis: Millis): string {
-  return millis < 10_000 ? durationText(millis) : idleText(millis);
 }
 
 function barParts(device: DeviceView, view: ScreenView): BarPart[] {

@@ -1,10 +1,10 @@
-import type { Decision, DeviceFigures, ModelId, PassedOver, Victim } from '../../src/client/types.js';
-import { clockText, countText, durationText, gibText, sizeText } from '../text/format.js';
+import type { Decision, DeviceFigures, PassedOver, Victim } from '../../src/client/types.js';
+import { demandFigures, deviceFigures } from '../text/device-figures.js';
+import { clockText, countText, durationText, sizeText } from '../text/format.js';
 import { span, type Row } from '../widgets/row.js';
-import { headerRow, tableRow, type Column } from '../widgets/table.js';
+import { fitColumns, headerRow, tableRow, type Column } from '../widgets/table.js';
 import { kindTone } from './decisions.js';
 
-/** What decides comes first: on a narrow screen the end is cut off. */
 const LEDGER: readonly Column[] = [
   { key: 'device', title: 'DEVICE', width: 8, align: 'left' },
   { key: 'need', title: 'need', width: 6, align: 'right' },
@@ -16,13 +16,21 @@ const LEDGER: readonly Column[] = [
   { key: 'free', title: 'free', width: 6, align: 'right' },
   { key: 'total', title: 'total', width: 6, align: 'right' },
   { key: 'margin', title: 'margin', width: 6, align: 'right' },
+  { key: 'unit', title: '', width: 3, align: 'left' },
 ];
 
-/** The whole record of a decision: what was known, what was planned, who was considered and why not. */
-export function decisionRows(decision: Decision, mark: string): Row[] {
+/** The columns that a narrow table does without; what was short, and of how much, it always says. */
+const GIVEN_UP: readonly string[] = ['margin', 'reserved', 'external', 'held', 'available'];
+
+/**
+ * The whole record of a decision in a width of `width` cells: what was known, what was planned, who was considered
+ * and why not.
+ */
+export function decisionRows(decision: Decision, width: number, mark: string): Row[] {
   return [
     [
-      span(`#${decision.number} `, 'dim'),
+      // A decision that was only thought through has no number.
+      ...(decision.number === 0 ? [] : [span(`#${decision.number} `, 'dim')]),
       span(clockText(decision.at), 'dim'),
       span(' '),
       span(decision.kind, kindTone(decision.kind)),
@@ -37,7 +45,7 @@ export function decisionRows(decision: Decision, mark: string): Row[] {
         'dim',
       ),
     ],
-    ...section('Ledger at that moment (GiB)', ledgerRows(decision.ledger, mark)),
+    ...section('Ledger at that moment', ledgerRows(decision.ledger, width - SECTION_INDENT, mark)),
     ...section(
       'Leaves to make room',
       decision.plan.map((victim) => [span(victimText(victim))]),
@@ -49,39 +57,42 @@ export function decisionRows(decision: Decision, mark: string): Row[] {
   ];
 }
 
-function ledgerRows(figures: readonly DeviceFigures[], mark: string): Row[] {
-  if (figures.length === 0) return [];
+function ledgerRows(ledger: readonly DeviceFigures[], width: number, mark: string): Row[] {
+  if (ledger.length === 0) return [];
+  const columns = fitColumns(LEDGER, width, GIVEN_UP);
   return [
-    headerRow(LEDGER, mark),
-    ...figures.map((device) =>
-      tableRow(
-        LEDGER,
+    headerRow(columns, mark),
+    ...ledger.map((device) => {
+      const figures = deviceFigures(device);
+      const demand = demandFigures(device);
+      return tableRow(
+        columns,
         {
           device: { text: device.device },
-          held: { text: gibText(device.heldBytes) },
-          reserved: { text: gibText(device.reservedBytes) },
-          external: { text: gibText(device.externalBytes) },
-          free: { text: gibText(device.freeBytes) },
-          total: { text: gibText(device.totalBytes) },
-          margin: { text: gibText(device.marginBytes) },
-          available: { text: signedGib(device.availableBytes), tone: device.availableBytes < 0 ? 'bad' : 'plain' },
-          need: { text: gibText(device.needBytes) },
-          short: { text: gibText(device.deficitBytes), tone: device.deficitBytes > 0 ? 'bad' : 'plain' },
+          held: { text: figures.held },
+          reserved: { text: figures.reserved },
+          external: { text: figures.external },
+          free: { text: figures.free },
+          total: { text: figures.total },
+          unit: { text: figures.unit, tone: 'dim' },
+          margin: { text: demand.margin },
+          available: { text: demand.available, tone: device.availableBytes < 0 ? 'bad' : 'plain' },
+          need: { text: demand.need },
+          short: { text: demand.short, tone: device.deficitBytes > 0 ? 'bad' : 'plain' },
         },
         mark,
-      ),
-    ),
+      );
+    }),
   ];
 }
+
+/** How far the rows of a section stand in. */
+export const SECTION_INDENT = 2;
 
 /** A title and what belongs to it; nothing when there is nothing. */
 export function section(title: string, rows: readonly Row[]): Row[] {
   if (rows.length === 0) return [];
-  return [[], [span(title, 'strong')], ...rows.map((row) => [span('  '), ...row])];
-}
-
-function signedGib(bytes: number): string {
-  return bytes < 0 ? `-${gibText(-bytes)}` : gibText(bytes);
+  return [[], [span(title, 'strong')], ...rows.map((row) => [span(' '.repeat(SECTION_INDENT)), ...row])];
 }
 
 function victimText(victim: Victim): string {
@@ -110,9 +121,4 @@ function askerText(decision: Decision): string {
 
 function limitText(modelsMax: number): string {
   return modelsMax === 0 ? ', no limit' : ` of at most ${modelsMax}`;
-}
-
-/** The latest decision that was about a model, or that made room for it. */
-export function latestDecisionOf(decisions: readonly Decision[], model: ModelId): Decision | null {
-  return decisions.findLast((decision) => decision.model === model || decision.forModel === model) ?? null;
 }

@@ -15,6 +15,11 @@ const NOT_WHILE_LOADING: ReadonlySet<string> = new Set(['context', 'requests', '
 /** The columns that say nothing of a model that has failed; there the reason stands instead. */
 const NOT_AFTER_FAILURE: ReadonlySet<string> = new Set(['on', 'memory', ...NOT_WHILE_LOADING]);
 
+/** Names as long as this are shown whole before anything that can be spared, */
+const NAME_WANTED = 28;
+/** and shorter ones before anything else. */
+const NAME_LEAST = 14;
+
 /** The models pane: one row per model, in a width of `width` cells. */
 export function modelsList(view: ScreenView, width: number): PaneList {
   const { glyphs } = view.options;
@@ -32,7 +37,7 @@ function modelColumns(view: ScreenView, width: number): Column[] {
   const on = Math.max(2, ...view.lists.models.map((model) => textWidth(devicesText(model))));
   const fixed: Column[] = [
     { key: 'mark', title: '', width: 1, align: 'left' },
-    { key: 'name', title: 'NAME', width: 0, align: 'left' },
+    { key: 'name', title: 'NAME', width: 0, align: 'left', cutAt: 'middle' },
     { key: 'flags', title: '', width: 2, align: 'left' },
     { key: 'state', title: 'STATE', width: 8, align: 'left' },
     { key: 'on', title: 'ON', width: Math.min(on, width >= 80 ? 12 : 8), align: 'left' },
@@ -43,8 +48,10 @@ function modelColumns(view: ScreenView, width: number): Column[] {
   ];
   const longest = Math.max(12, ...view.snapshot.models.map((model) => textWidth(cleanText(model.id))));
   const room = (columns: readonly Column[]): number => width - tableWidth(columns);
-  const columns = ['context', 'on'].reduce(
-    (kept, key) => (room(kept) >= 14 ? kept : kept.filter((column) => column.key !== key)),
+  // A name is worth more than the context length, but not more than where the model runs.
+  const wanted = { context: Math.min(longest, NAME_WANTED), on: Math.min(longest, NAME_LEAST) };
+  const columns = (['context', 'on'] as const).reduce(
+    (kept, key) => (room(kept) >= wanted[key] ? kept : kept.filter((column) => column.key !== key)),
     fixed,
   );
   const nameWidth = Math.max(4, Math.min(longest, room(columns)));
@@ -67,10 +74,12 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
     requests: { text: loaded ? String(model.requests) : '-', tone: model.requests > 0 ? 'busy' : 'plain' },
     idle: { text: model.lastUsedAt === null || model.requests > 0 ? '-' : idleText(view.now - model.lastUsedAt) },
   };
-  const remark = remarkOf(model, view.now);
+  const roomWithout = (gone: ReadonlySet<string>): number =>
+    Math.max(0, width - tableWidth(columns.filter((column) => !gone.has(column.key))) - 2);
+  const remark = remarkOf(model, view.now, roomWithout(NOT_WHILE_LOADING));
   if (remark === null) return tableRow(columns, cells, glyphs.cut);
   const head = columns.filter((column) => !remark.insteadOf.has(column.key));
-  const room = Math.max(0, width - tableWidth(head) - 2);
+  const room = roomWithout(remark.insteadOf);
   return [...tableRow(head, cells, glyphs.cut), span('  '), cell(remark.text, room, glyphs.cut, remark.tone)];
 }
 
@@ -101,11 +110,11 @@ interface Remark extends Required<CellText> {
   readonly insteadOf: ReadonlySet<string>;
 }
 
-function remarkOf(model: ModelView, now: Millis): Remark | null {
+function remarkOf(model: ModelView, now: Millis, room: number): Remark | null {
   const failed = (text: string): Remark => ({ text, tone: 'bad', insteadOf: NOT_AFTER_FAILURE });
   switch (model.word) {
     case 'loading':
-      return { text: loadingText(model, now), tone: 'busy', insteadOf: NOT_WHILE_LOADING };
+      return { text: loadingText(model, now, room), tone: 'busy', insteadOf: NOT_WHILE_LOADING };
     case 'failed':
       return model.lastExit === null ? null : failed(model.lastExit.reason);
     case 'invalid':
@@ -119,14 +128,30 @@ function remarkOf(model: ModelView, now: Millis): Remark | null {
   }
 }
 
-/** `42% eta 8s`: the progress where the child tells it, the rest from how long the latest load took. */
-export function loadingText(model: ModelView, now: Millis): string {
-  const progress = model.progress === null ? '' : `${Math.floor(model.progress * 100)}%`;
-  const left =
-    model.loadingSince === null || model.loadMillis === null ? null : model.loadingSince + model.loadMillis - now;
-  const since = model.loadingSince === null ? '' : `for ${durationText(now - model.loadingSince)}`;
-  const eta = left === null ? since : left > 0 ? `eta ${durationText(left + 999)}` : `late ${durationText(-left)}`;
-  return [progress, eta].filter((part) => part !== '').join(' ');
+/** A load is late once it takes so much longer than the one before, */
+const LATE_FACTOR = 1.2;
+/** and by so much at least: a second more or less means nothing. */
+const LATE_LEAST_MILLIS: Millis = 2_000;
+
+/**
+ * `42% eta 8s`: the progress where the child tells it, the rest from how long the latest load took. In less room than
+ * that takes, the time alone.
+ */
+export function loadingText(model: ModelView, now: Millis, room: number = Infinity): string {
+  const { progress, loadingSince, loadMillis } = model;
+  const percent = progress === null ? 0 : Math.floor(progress * 100);
+  const elapsed = loadingSince === null ? null : now - loadingSince;
+  const over = elapsed === null || loadMillis === null ? null : elapsed - loadMillis;
+  const late =
+    over !== null && loadMillis !== null && over >= Math.max(LATE_LEAST_MILLIS, loadMillis * (LATE_FACTOR - 1));
+  const ahead = over === null || over >= 0 ? null : `eta ${durationText(999 - over)}`;
+  const behind = late ? `late ${durationText(over)}` : null;
+  const told = percent > 0 ? `${percent}%` : null;
+  const passed =
+    elapsed === null || (told !== null && (ahead ?? behind) !== null) ? null : `for ${durationText(elapsed)}`;
+  const time = [passed, ahead, behind].filter((part) => part !== null);
+  const whole = [...(told === null ? [] : [told]), ...time].join(' ');
+  return textWidth(whole) <= room ? whole : (time.at(-1) ?? whole);
 }
 
 function memoryText(model: ModelView): string {

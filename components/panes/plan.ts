@@ -3,8 +3,8 @@ import type { Tone } from '../theme/tones.js';
 import { span } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import type { PlanView } from '../../src/client/types.js';
-import { decisionRows, section } from './ledger.js';
-import type { PageContent } from './why.js';
+import { decisionRows, section, SECTION_INDENT } from './ledger.js';
+import { pageWidth, type PageContent } from './page-content.js';
 
 const TONES: Readonly<Record<PlanView['outcome'], Tone>> = {
   running: 'good',
@@ -27,7 +27,10 @@ export function planPage(view: ScreenView, page: Extract<Page, { kind: 'plan' }>
       [span('nothing was changed by asking', 'dim')],
       ...(decision === null
         ? []
-        : section('The decision as it would be made now', decisionRows(decision, view.options.glyphs.cut))),
+        : section(
+            'The decision as it would be made now',
+            decisionRows(decision, pageWidth(view) - SECTION_INDENT, view.options.glyphs.cut),
+          )),
     ],
   };
 }

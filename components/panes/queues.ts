@@ -1,23 +1,29 @@
-import { durationText } from '../text/format.js';
-import { textWidth } from '../text/width.js';
+import type { QueueView } from '../../src/client/types.js';
+import { durationText, withoutName } from '../text/format.js';
+import { cutMiddle, textWidth } from '../text/width.js';
 import { cleanText } from '../text/clean.js';
 import type { PaneList } from '../widgets/pane.js';
-import { span } from '../widgets/row.js';
+import { rowWidth, span, wrapRow, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import { selectedIndex, type ScreenView } from '../view.js';
+
+/** Names as long as this are shown whole: the reason stands below where it does not fit. */
+const NAME_LEAST = 14;
 
 /** Who waits for a model, how long already, and what for. */
 export function queueList(view: ScreenView, width: number): PaneList {
   const { glyphs } = view.options;
   const inner = width - 2;
   const longest = Math.max(8, ...view.lists.queue.map((entry) => textWidth(cleanText(entry.model))));
-  const model = Math.max(6, Math.min(longest, Math.floor(inner / 3)));
+  const model = Math.max(6, Math.min(longest, Math.max(NAME_LEAST, Math.floor(inner / 3))));
+  const why = Math.max(4, inner - model - 9);
   const columns: Column[] = [
     { key: 'position', title: '#', width: 2, align: 'right' },
-    { key: 'model', title: 'MODEL', width: model, align: 'left' },
+    { key: 'model', title: 'MODEL', width: model, align: 'left', cutAt: 'middle' },
     { key: 'wait', title: 'WAIT', width: 4, align: 'right' },
-    { key: 'why', title: 'WHY', width: Math.max(4, inner - model - 9), align: 'left' },
+    { key: 'why', title: 'WHY', width: why, align: 'left' },
   ];
+  const selected = selectedIndex(view.lists, view.screen, 'queue');
   return {
     title: view.snapshot.queue.length === 0 ? 'Queue' : `Queue (${view.snapshot.queue.length})`,
     header: headerRow(columns, glyphs.cut),
@@ -28,18 +34,33 @@ export function queueList(view: ScreenView, width: number): PaneList {
           position: { text: String(entry.position) },
           model: { text: entry.model },
           wait: { text: durationText(view.now - entry.since) },
-          why: { text: entry.waiters > 1 ? `${entry.waiters} wait: ${entry.why}` : entry.why },
+          why: { text: whyText(entry) },
         },
         glyphs.cut,
       ),
     ),
     empty: [view.snapshot.queue.length === 0 ? 'nobody waits' : 'nothing here matches the filter'],
-    selected: selectedIndex(view.lists, view.screen, 'queue'),
+    selected,
+    after: wholeReason(view.lists.queue[Math.max(0, selected)], why, inner),
   };
 }
 
+/** The reason without the model's name, which stands beside it. */
+function whyText({ model, why, waiters }: QueueView): string {
+  const reason = withoutName(why, model);
+  return waiters > 1 ? `${waiters} wait: ${reason}` : reason;
+}
+
+/** The selected entry's reason once more, where its column has cut it. */
+function wholeReason(entry: QueueView | undefined, columnWidth: number, width: number): Row[] {
+  if (entry === undefined) return [];
+  const reason = span(whyText(entry), 'dim');
+  if (rowWidth([reason]) <= columnWidth) return [];
+  return wrapRow([span(`${String(entry.position).padStart(2)} `, 'dim'), reason], width);
+}
+
 /** Models whose needs are to be measured; the first one with how long that has been going on. */
-export function measureList(view: ScreenView): PaneList {
+export function measureList(view: ScreenView, width: number): PaneList {
   const { measureQueue, measuringSince } = view.snapshot;
   const running = (model: string): string =>
     measuringSince === null || model !== measureQueue[0] ? '' : `running ${durationText(view.now - measuringSince)}`;
@@ -49,7 +70,12 @@ export function measureList(view: ScreenView): PaneList {
     header: null,
     rows: view.lists.measure.map((model) => {
       const state = running(model);
-      return state === '' ? [span(model)] : [span(`${model}  `), span(state, 'dim')];
+      const name = cutMiddle(
+        cleanText(model),
+        width - 2 - (state === '' ? 0 : state.length + 2),
+        view.options.glyphs.cut,
+      );
+      return state === '' ? [span(name)] : [span(`${name}  `), span(state, 'dim')];
     }),
     empty: [waiting === 0 ? 'nothing to measure' : 'nothing here matches the filter'],
     selected: selectedIndex(view.lists, view.screen, 'measure'),

@@ -42,6 +42,11 @@ export function idleText(millis: Millis): string {
   return durationText(span < MINUTE ? Math.floor(span / (10 * SECOND)) * 10 * SECOND : span);
 }
 
+/** To the second while it may be a hiccup, then coarser: what is gone for good must not keep the screen busy. */
+export function staleText(millis: Millis): string {
+  return millis < 10 * SECOND ? durationText(millis) : idleText(millis);
+}
+
 /** How long something has run, never finer than a minute. */
 export function uptimeText(millis: Millis): string {
   return millis < MINUTE ? '<1m' : durationText(millis);
@@ -58,6 +63,11 @@ export function tokensText(tokens: number | null): string {
   if (tokens === null) return '-';
   if (tokens < 1024) return String(tokens);
   return `${Math.round(tokens / 1024)}k`;
+}
+
+/** The sentence without the name of the model that it is about, for places where that is known. */
+export function withoutName(sentence: string, model: string): string {
+  return sentence.startsWith(`${model}: `) ? sentence.slice(model.length + 2) : sentence;
 }
 
 /** `1 model`, `2 models`. */

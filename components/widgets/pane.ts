@@ -12,6 +12,8 @@ export interface PaneList {
   /** What stands there when there are no rows; it says what to do next. */
   readonly empty: readonly string[];
   readonly selected: number;
+  /** What stands below the rows where there is room for all of it. */
+  readonly after?: readonly Row[];
 }
 
 /** Where the pane goes. */
@@ -49,6 +51,10 @@ export function drawPane(list: PaneList, place: PanePlace, glyphs: Glyphs): Draw
     const selected = place.focused && index === list.selected;
     const marker = selected ? span(`${glyphs.selected} `, 'accent') : span('  ');
     rows.push(cutRow([marker, ...(list.rows[index] ?? [])], place.width, glyphs.cut));
+  }
+  const after = list.after ?? [];
+  if (window.above + window.below === 0 && list.rows.length + after.length <= body) {
+    for (const row of after) rows.push(cutRow([span('  '), ...row], place.width, glyphs.cut));
   }
   return { rows, offset: window.offset };
 }

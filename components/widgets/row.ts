@@ -1,5 +1,5 @@
 import { cleanText } from '../text/clean.js';
-import { padText, takeWidth, textWidth } from '../text/width.js';
+import { padText, takeWidth, textWidth, wrapText, type CutAt } from '../text/width.js';
 import type { Theme, Tone } from '../theme/tones.js';
 
 /** A piece of a row in one tone. Made by `span` only, which cleans the text. */
@@ -19,8 +19,15 @@ export function span(text: string, tone: Tone = 'plain'): Span {
 }
 
 /** A span of exactly `width` cells. */
-export function cell(text: string, width: number, mark: string, tone: Tone = 'plain', align: Align = 'left'): Span {
-  return { text: padText(cleanText(text), width, align, mark), tone };
+export function cell(
+  text: string,
+  width: number,
+  mark: string,
+  tone: Tone = 'plain',
+  align: Align = 'left',
+  cutAt: CutAt = 'end',
+): Span {
+  return { text: padText(cleanText(text), width, align, mark, cutAt), tone };
 }
 
 export type Align = 'left' | 'right';
@@ -44,6 +51,58 @@ export function cutRow(row: Row, width: number, mark: string): Row {
     left -= cells;
   }
   return kept;
+}
+
+/**
+ * The row on as many rows as it takes, so that nothing of it is lost. It goes on under its last span where that has
+ * at least half of the width, else a little indented.
+ */
+export function wrapRow(row: Row, width: number): Row[] {
+  const last = row.at(-1);
+  if (last === undefined || rowWidth(row) <= width) return [row];
+  const head = row.slice(0, -1);
+  const blanks = / */.exec(last.text)?.[0] ?? '';
+  const hang = rowWidth(head) + blanks.length;
+  if (hang > width / 2) return flowRow(row, width);
+  const lines = wrapText(last.text.slice(blanks.length), width - hang);
+  return lines.map((text, index): Row =>
+    index === 0
+      ? [...head, { text: blanks + text, tone: last.tone }]
+      : [span(' '.repeat(hang)), { text, tone: last.tone }],
+  );
+}
+
+/** Word by word, each in the tone of its span. */
+function flowRow(row: Row, width: number): Row[] {
+  const text = row.map((part) => part.text).join('');
+  const indent = Math.min((/^ */.exec(text)?.[0].length ?? 0) + 2, Math.floor(width / 2));
+  const rows: Span[][] = [[]];
+  let used = 0;
+  const put = (piece: string, tone: Tone): void => {
+    rows.at(-1)?.push({ text: piece, tone });
+    used += textWidth(piece);
+  };
+  const goOn = (): void => {
+    rows.push([span(' '.repeat(indent))]);
+    used = indent;
+  };
+  for (const { text, tone } of row) {
+    for (const piece of text.match(/ +|[^ ]+/g) ?? []) {
+      const blank = piece.startsWith(' ');
+      if (blank && (used + piece.length > width || (rows.length > 1 && used === indent))) continue;
+      if (used > indent && used + textWidth(piece) > width) goOn();
+      let rest = piece;
+      while (used + textWidth(rest) > width) {
+        const head = takeWidth(rest, width - used);
+        if (head === '') break;
+        put(head, tone);
+        rest = rest.slice(head.length);
+        goOn();
+      }
+      put(rest, tone);
+    }
+  }
+  return rows;
 }
 
 /** The row in exactly `width` cells. */

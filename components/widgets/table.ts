@@ -1,3 +1,4 @@
+import type { CutAt } from '../text/width.js';
 import { EMPTY_ROW, cell, span, type Align, type Row } from './row.js';
 import type { Tone } from '../theme/tones.js';
 
@@ -7,6 +8,8 @@ export interface Column {
   readonly title: string;
   readonly width: number;
   readonly align: Align;
+  /** Names are cut in the middle: they differ at their ends. */
+  readonly cutAt?: CutAt;
 }
 
 /** What stands in one cell. */
@@ -29,9 +32,17 @@ export function tableRow(columns: readonly Column[], cells: Readonly<Record<stri
   if (columns.length === 0) return EMPTY_ROW;
   return columns.flatMap((column, index) => {
     const { text, tone = 'plain' } = cells[column.key] ?? { text: '' };
-    const drawn = cell(text, column.width, mark, tone, column.align);
+    const drawn = cell(text, column.width, mark, tone, column.align, column.cutAt);
     return index === 0 ? [drawn] : [span(' '), drawn];
   });
+}
+
+/** The columns without those that there is no room for; what comes first in `leastFirst` goes first. */
+export function fitColumns(columns: readonly Column[], width: number, leastFirst: readonly string[]): Column[] {
+  return leastFirst.reduce<Column[]>(
+    (kept, key) => (tableWidth(kept) <= width ? kept : kept.filter((column) => column.key !== key)),
+    [...columns],
+  );
 }
 
 /** The cells that the columns take together. */

@@ -70,8 +70,13 @@ export async function attachCommand(flags: ClientFlags, screen: ScreenFlags): Pr
 async function showScreen(client: SupervisorClient, ownsSupervisor: boolean, flags: ScreenFlags): Promise<void> {
   // Ink and React load only here: commands without a screen start faster without them.
   const { runScreen } = await import('../../components/render.js');
-  const outcome = await runScreen({ client, ownsSupervisor, ...flags });
+  const outcome = await runScreen({ client, ownsSupervisor, attachCommand: attachCommandLine(), ...flags });
   client.close();
   if (outcome.message !== null) process.stdout.write(`${outcome.message}\n`);
   process.exit(outcome.reason === 'disconnected' ? 1 : 0);
+}
+
+/** What somebody types to see the supervisor again: from a checkout there is no `llm-tui` in PATH. */
+function attachCommandLine(): string {
+  return process.env['npm_lifecycle_event'] === 'start' ? 'npm start -- attach' : 'llm-tui attach';
 }

@@ -117,11 +117,17 @@ export function openDialog(store: ScreenStore, dialog: Dialog | null): void {
   store.setState({ dialog });
 }
 
-/** How long a message stands. */
-const MESSAGE_MILLIS = 8_000;
+/** How long a message stands: what went wrong takes longer to read than what went well. */
+const MESSAGE_MILLIS: Readonly<Record<Message['tone'], Millis>> = { good: 3_000, plain: 3_000, bad: 8_000 };
 
-export function say(store: ScreenStore, tone: Message['tone'], text: string): void {
-  store.setState({ message: { tone, text, until: Date.now() + MESSAGE_MILLIS } });
+/** Says something beside the keys, for as long as it takes to read it or for `millis`. */
+export function say(
+  store: ScreenStore,
+  tone: Message['tone'],
+  text: string,
+  millis: Millis = MESSAGE_MILLIS[tone],
+): void {
+  store.setState({ message: { tone, text, until: Date.now() + millis } });
 }
 
 export function nextSort(store: ScreenStore): Sort {

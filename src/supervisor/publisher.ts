@@ -23,7 +23,7 @@ export class Publisher {
   /** The listener's first message is a snapshot. Returns the function that ends it. */
   subscribe(listener: Listener): () => void {
     // Everybody who listens already is brought up to the same state, so that one delta serves all.
-    this.#flush();
+    this.flush();
     this.#sent = this.#snapshot();
     this.#listeners.add(listener);
     listener({ type: 'snapshot', snapshot: this.#sent });
@@ -40,10 +40,11 @@ export class Publisher {
   changed(): void {
     if (this.#listeners.size === 0 || this.#timer !== null) return;
     const wait = Math.max(0, this.#lastSentAt + DELTA_INTERVAL_MILLIS - performance.now());
-    this.#timer = setTimeout(() => this.#flush(), wait);
+    this.#timer = setTimeout(() => this.flush(), wait);
   }
 
-  #flush(): void {
+  /** Tells what changed without waiting for the next delta's time. */
+  flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#sent === null || this.#listeners.size === 0) return;

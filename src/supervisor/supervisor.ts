@@ -254,6 +254,8 @@ export class Supervisor {
     const idle = (): true | null =>
       Object.values(this.#loop.state.models).every((model) => model.instance === null) || null;
     this.#loop.dispatch({ type: 'shutdown' });
+    // Screens that lose their connection now know why.
+    this.#publisher.flush();
     if (idle() === null) await this.#turns.when(idle, null);
     await this.#hands.measuring.close();
     this.#hands.watch.close();

@@ -63,6 +63,29 @@ describe('listening', () => {
     expect(queries).toContainEqual({});
   });
 
+  it('does not say of a supervisor that came after its own that it owns it', async () => {
+    const owner = connectSupervisor({ socketPath: supervisor.socketPath }, { owner: true });
+    const messages = listen(owner);
+    const listened = (): (string | undefined)[] =>
+      supervisor.received.filter(({ path }) => path === '/supervisor/events').map(({ query }) => query['owner']);
+    for (const [times, pid] of [
+      [1, 100],
+      [2, 100],
+      [3, 101],
+      [4, 101],
+    ] as const) {
+      await until('it has seen who is there', () => count(messages, 'snapshot') === times);
+      const { snapshot } = supervisor;
+      // Who is found at the next attempt.
+      const next = times < 2 ? 100 : 101;
+      supervisor.snapshot = { ...snapshot, supervisor: { ...snapshot.supervisor, pid: next } };
+      expect(messages.findLast(({ type }) => type === 'snapshot')).toMatchObject({ snapshot: { supervisor: { pid } } });
+      if (times < 4) supervisor.dropListeners();
+    }
+    owner.close();
+    expect(listened()).toEqual(['1', '1', undefined, undefined]);
+  });
+
   it('ends when it is told to, and says nothing of it', async () => {
     const messages: ClientMessage[] = [];
     const end = client.subscribe((message) => messages.push(message));

@@ -1,10 +1,11 @@
 import type { Key } from 'ink';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { COMMANDS, commandForName, helpPage, hintsFor } from '../../components/keys/commands.js';
 import { keyLabel, keyNames } from '../../components/keys/key-names.js';
 import { paintRow } from '../../components/widgets/row.js';
 import { MONOCHROME } from '../../components/theme/tones.js';
-import { busySnapshot, sampleDecision } from '../support/snapshots.js';
+import type { ActionResult } from '../../src/client/types.js';
+import { busySnapshot, sampleDecision, sampleModel } from '../support/snapshots.js';
 import { createScreenWorld } from '../support/screen-world.js';
 
 const NO_KEY: Key = {
@@ -57,6 +58,20 @@ describe('the table of commands', () => {
       expect(help).toContain(command.help);
       for (const key of command.keys) expect(help).toContain(keyLabel(key));
     }
+  });
+
+  it('comes with what the short words and signs on the screen mean', () => {
+    const narrow = createScreenWorld(busySnapshot(), { columns: 60, rows: 20 });
+    const help = helpPage(narrow.view())
+      .rows.map((row) => paintRow(row, MONOCHROME))
+      .join('\n');
+    const device = narrow.lines().find((line) => line.includes('CUDA0')) ?? '';
+    for (const short of ['h', 'r', 'x', 'f']) {
+      expect(device).toMatch(new RegExp(` ${short} +\\d`));
+      expect(help).toMatch(new RegExp(`, ${short}\\)`));
+    }
+    for (const sign of ['GiB min/used', 'Measure queue', '~ is an estimate']) expect(help).toContain(sign);
+    expect(help).toMatch(/ pin +pin the model: loads it/);
   });
 
   it('hides and refuses everything that acts on a read-only screen', () => {
@@ -188,12 +203,41 @@ describe('actions', () => {
     expect(world.lines().at(-1)).toContain('load broken-70b: accepted');
   });
 
+  it('say how they went also of a model with a long name on a narrow screen', async () => {
+    const id = 'org/some-very-long-model-name-instruct-70b-q4_k_m';
+    const world = createScreenWorld({ ...busySnapshot(), models: [sampleModel(id)] }, { columns: 60, rows: 20 });
+    world.press('l');
+    await Promise.resolve();
+    expect(world.asked).toEqual([`load ${id}`]);
+    expect(world.lines().at(-1)).toMatch(/load org\S+q4_k_m: accepted$/);
+  });
+
   it('say what the supervisor has against them', async () => {
     const world = createScreenWorld(busySnapshot());
     world.result = { ok: false, message: 'It is blocked.' };
     world.press('G', 'l');
     await Promise.resolve();
     expect(world.lines().at(-1)).toContain('load broken-70b: It is blocked.');
+  });
+
+  it('say that there is no answer yet, for as long as there is none', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    try {
+      const world = createScreenWorld(busySnapshot());
+      const { promise, resolve } = Promise.withResolvers<ActionResult>();
+      world.result = promise;
+      world.press('p');
+      vi.advanceTimersByTime(1_900);
+      expect(world.screen.getState().message).toBeNull();
+      vi.advanceTimersByTime(200);
+      expect(world.lines().at(-1)).toContain('unpin qwen3-32b: no answer yet');
+      resolve({ ok: true });
+      await vi.waitFor(() => expect(world.lines().at(-1)).toContain('unpin qwen3-32b: accepted'));
+      vi.advanceTimersByTime(10_000);
+      expect(world.lines().at(-1)).not.toContain('no answer');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('ask first before they cut off requests, and Esc is safe', () => {
@@ -317,6 +361,22 @@ describe('leaving', () => {
     const guest = createScreenWorld(busySnapshot());
     guest.press('ctrl+c', 'ctrl+c');
     expect(guest.answers).toEqual(['leave']);
+  });
+
+  it('never stops a supervisor that has come after the one which this screen has started', () => {
+    const world = createScreenWorld(busySnapshot(), { options: { ownsSupervisor: true } });
+    const { supervisor } = busySnapshot();
+    world.receive({ type: 'disconnected', reason: 'Gone.' });
+    world.receive({ type: 'snapshot', snapshot: busySnapshot() });
+    world.press('ctrl+c', 'ctrl+c');
+    expect(world.answers).toEqual(['stop-all']);
+    for (const other of [{ pid: supervisor.pid + 1 }, { startedAt: supervisor.startedAt + 60_000 }]) {
+      world.receive({ type: 'snapshot', snapshot: { ...busySnapshot(), supervisor: { ...supervisor, ...other } } });
+      world.press('ctrl+c');
+      expect(world.text()).toContain('The supervisor was there before this screen');
+      world.press('ctrl+c');
+      expect(world.answers.at(-1)).toBe('leave');
+    }
   });
 
   it('is not asked about when nobody is there to be asked', () => {

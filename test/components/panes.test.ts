@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { loadingText } from '../../components/panes/models.js';
+import type { ModelView } from '../../src/client/types.js';
 import { GIB, MIB } from '../../src/scheduler/units.js';
 import {
   busySnapshot,
@@ -7,6 +9,7 @@ import {
   SAMPLE_TIME,
   sampleDevice,
   sampleModel,
+  sampleQueueEntry,
   sampleSnapshot,
 } from '../support/snapshots.js';
 import { createScreenWorld } from '../support/screen-world.js';
@@ -68,6 +71,16 @@ describe('the bars', () => {
     expect(createScreenWorld(sampleSnapshot({ devices: [device] })).text()).toContain('OVER by 2.5 GiB');
   });
 
+  it('leave room for the whole description of a device where there is some', () => {
+    const description = 'System memory, 2 CPU threads';
+    const snapshot = sampleSnapshot({ devices: [sampleDevice('Host', { description })] });
+    expect(createScreenWorld(snapshot, { columns: 160, rows: 30 }).text()).toContain(description);
+    const stale = sampleSnapshot({ devices: [sampleDevice('Host', { description, sampledAt: SAMPLE_TIME - 55_000 })] });
+    expect(lineWith(createScreenWorld(stale, { columns: 160, rows: 30 }).lines(), 'Host')).toMatch(
+      /System memory, 2 CPU threads .*stale 50s$/,
+    );
+  });
+
   it('give every model a letter of its own, the same as in the list', () => {
     const models = ['qwen3-8b', 'qwen3-32b', 'org/q4'].map((id) => readyModel(id, 6 * GIB));
     const segments = models.map((model) => ({ model: model.id, part: 'held' as const, bytes: 6 * GIB }));
@@ -87,6 +100,48 @@ describe('the models', () => {
 
   it('tell how far loading is and how long it will take, by the load before', () => {
     expect(row('llama4-scout')).toMatch(/LOADING +0 +~6\.3\/ +3\.0 +42% eta 8s/);
+  });
+
+  it('say of a load without progress how long it takes already, and that it is late only when it is', () => {
+    const text = (elapsed: number, parts: Partial<ModelView> = {}): string =>
+      loadingText(
+        sampleModel('m', {
+          word: 'loading',
+          progress: 0,
+          loadMillis: 15_000,
+          loadingSince: SAMPLE_TIME - elapsed,
+          ...parts,
+        }),
+        SAMPLE_TIME,
+      );
+    expect(text(3_000)).toBe('for 3s eta 12s');
+    expect(text(3_000, { progress: null })).toBe('for 3s eta 12s');
+    expect(text(3_000, { loadMillis: null })).toBe('for 3s');
+    expect(text(16_000)).toBe('for 16s');
+    expect(text(17_500, { progress: 0.98 })).toBe('98% for 17s');
+    expect(text(19_000)).toBe('for 19s late 4s');
+    expect(text(19_000, { progress: 0.98 })).toBe('98% late 4s');
+    expect(text(2_500, { loadMillis: 1_000 })).toBe('for 2s');
+    expect(text(3_500, { loadMillis: 1_000 })).toBe('for 3s late 2s');
+  });
+
+  it.each([60, 80, 100])('tell how long a load will take also at %i columns', (columns) => {
+    const world = createScreenWorld(busySnapshot(), { columns, rows: 24 });
+    expect(lineWith(world.lines(), 'LOADING')).toMatch(/eta 8s/);
+  });
+
+  it.each([60, 80, 100, 140])('stay apart by name at %i columns where they differ only at the end', (columns) => {
+    const ids = ['q4_k_m', 'q8_0'].map((variant) => `org/some-very-long-model-name-instruct-70b-${variant}`);
+    const models = ids.map((id) => readyModel(id, GIB));
+    const lines = createScreenWorld(sampleSnapshot({ models }), { columns, rows: 24 }).lines();
+    expect(lines.filter((line) => line.includes('q4_k_m'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('70b-q8_0'))).toHaveLength(1);
+  });
+
+  it('have all of a name where the pane has room for it', () => {
+    const id = 'a-name-of-27-letters-or-so-x';
+    const models = [readyModel(id, GIB)];
+    expect(createScreenWorld(sampleSnapshot({ models }), { columns: 80, rows: 24 }).text()).toContain(id);
   });
 
   it('tell why a model has failed', () => {
@@ -119,8 +174,28 @@ describe('the other panes', () => {
   it('list decisions newest first, with time, kind and sentence', () => {
     const lines = createScreenWorld(busySnapshot()).lines();
     const start = lines.findIndex((line) => line.startsWith('-- Decisions'));
-    expect(lines[start + 1]).toMatch(/^ {2}\d\d:\d\d:\d\d evict +gemma-27b for llama4-scout/);
-    expect(lines[start + 3]).toMatch(/admit +qwen3-32b/);
+    expect(lines[start + 1]).toMatch(/^ {2}\d\d:\d\d:\d\d #3 +evict +gemma-27b for llama4-scout/);
+    expect(lines[start + 3]).toMatch(/#1 +admit +qwen3-32b/);
+  });
+
+  it('give the numbers of decisions where there is room, and find a decision by its number', () => {
+    expect(createScreenWorld(busySnapshot(), { columns: 100, rows: 30 }).text()).toMatch(/#3 +evict/);
+    const narrow = createScreenWorld(busySnapshot(), { columns: 99, rows: 30 });
+    expect(narrow.text()).not.toContain('#3');
+    narrow.press('/', '#', '3', 'return', 'escape', '/', '#', '3');
+    expect(narrow.view().lists.decisions.map((decision) => decision.number)).toEqual([3]);
+  });
+
+  it('tell why something waits without its name again, and the whole reason where there is room', () => {
+    const why = 'mixtral-8x7b: the only place is taken (--models-max 1); qwen3-32b is occupied';
+    const queue = [sampleQueueEntry(1, 'mixtral-8x7b', { why })];
+    for (const columns of [60, 80, 100, 140]) {
+      const world = createScreenWorld({ ...busySnapshot(), queue }, { columns, rows: 30 });
+      world.press('3');
+      expect(world.text()).toMatch(/mixtral-8x7b +12s the only/);
+      // Beside the other panes under it there is no room at 80.
+      if (columns !== 80) expect(world.text()).toContain('occupied');
+    }
   });
 
   it('show the newest notice, and a lost connection before that', () => {
@@ -137,6 +212,42 @@ describe('the other panes', () => {
     const supervisor = { ...SAMPLE_SUPERVISOR, engine: { name: 'sim', reason: 'asked for', simulated: true } };
     expect(createScreenWorld(sampleSnapshot({ supervisor })).lines()[0]).toContain('SIMULATED');
     expect(createScreenWorld(sampleSnapshot()).lines()[0]).not.toContain('SIMULATED');
+  });
+});
+
+describe('the title', () => {
+  const title = (parts: Parameters<typeof sampleSnapshot>[0]): string =>
+    createScreenWorld(sampleSnapshot(parts)).lines()[0] ?? '';
+  const loading = sampleModel('b', { word: 'loading', generation: 1 });
+
+  it('counts a model as ready only once it is', () => {
+    const models = [readyModel('a', GIB), loading, sampleModel('c')];
+    expect(title({ models })).toContain('1 ready, 1 loading of 3');
+    expect(title({ models: [readyModel('a', GIB), sampleModel('c')] })).toContain('1 of 2 models ready');
+  });
+
+  it('calls queued only what somebody waits for', () => {
+    const models = [loading, sampleModel('c'), sampleModel('d')];
+    const queue = [
+      sampleQueueEntry(1, 'b', { wantedBy: 'operator' }),
+      sampleQueueEntry(2, 'c', { wantedBy: 'pin' }),
+      sampleQueueEntry(3, 'd', { wantedBy: 'requests' }),
+    ];
+    expect(title({ models, queue })).toContain('0 ready, 1 loading, 1 to load of 3  1 queued');
+    expect(title({ models, queue: queue.slice(0, 1) })).not.toContain('queued');
+  });
+
+  it('says when nothing has come for too long from a supervisor that takes samples', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.pass(4_900);
+    expect(world.lines()[0]).toContain('LIVE');
+    world.pass(2_200);
+    expect(world.lines()[0]).toContain('SILENT 7s');
+    world.receive({ type: 'delta', delta: { at: SAMPLE_TIME + 7_100 } });
+    expect(world.lines()[0]).toContain('LIVE');
+    const unsampled = createScreenWorld(sampleSnapshot({ devices: [sampleDevice('CUDA0', { sampledAt: null })] }));
+    unsampled.pass(60_000);
+    expect(unsampled.lines()[0]).toContain('LIVE');
   });
 });
 

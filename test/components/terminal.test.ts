@@ -33,7 +33,9 @@ function stillSnapshot(): Snapshot {
 /** New samples of the same figures, as an idle machine's probe sends them. */
 function newSample(): Delta {
   const at = Date.now();
-  return { at, devices: supervisor.snapshot.devices.map((device) => ({ ...device, sampledAt: at })) };
+  const devices = supervisor.snapshot.devices.map((device) => ({ ...device, sampledAt: at }));
+  supervisor.snapshot = { ...supervisor.snapshot, at, devices };
+  return { at, devices };
 }
 
 let supervisor: FakeSupervisor;
@@ -150,6 +152,13 @@ describe('the screen in a terminal', () => {
 });
 
 describe('another size', () => {
+  let samples: NodeJS.Timeout;
+  // However long it takes: nothing on the screens gets old meanwhile.
+  beforeEach(() => {
+    samples = setInterval(() => supervisor.sendDelta(newSample()), 250);
+  });
+  afterEach(() => clearInterval(samples));
+
   it.each([
     [140, 40],
     [100, 30],
@@ -190,6 +199,32 @@ describe('a lost supervisor', () => {
     await terminal.waitFor('LIVE');
   });
 
+  it('that has come back as another one is left alone by Ctrl-C twice', async () => {
+    terminal = startScreen(supervisor, { owns: true });
+    await terminal.waitFor('LIVE');
+    await supervisor.stop();
+    await terminal.waitFor('LOST');
+    supervisor.snapshot = { ...supervisor.snapshot, supervisor: { ...SAMPLE_SUPERVISOR, pid: 4711 } };
+    await supervisor.start();
+    await terminal.waitFor('LIVE');
+    terminal.type('\u0003\u0003');
+    await terminal.exited;
+    expect(terminal.text()).toContain('outcome left');
+    expect(supervisor.received.filter(({ path }) => path === '/supervisor/shutdown')).toEqual([]);
+    expect(supervisor.received.findLast(({ path }) => path === '/supervisor/events')?.query).toEqual({});
+  });
+
+  it('that has stopped answering is told from one that has gone', async () => {
+    supervisor.hangs = true;
+    terminal = startScreen(supervisor);
+    await terminal.waitFor('LIVE');
+    terminal.type('Gl');
+    await terminal.waitFor('load broken-70b: no answer yet');
+    await terminal.waitFor(/SILENT \d+s/);
+    supervisor.sendDelta(newSample());
+    await terminal.waitFor('LIVE');
+  });
+
   it('can be left at once, with the reason printed on the terminal afterwards', async () => {
     terminal = startScreen(supervisor);
     await terminal.waitFor('LIVE');
@@ -211,8 +246,18 @@ describe('leaving', () => {
     await terminal.exited;
     expect(supervisor.received.at(-1)?.path).toBe('/supervisor/detach');
     expect(supervisor.received[0]).toMatchObject({ path: '/supervisor/events', query: { owner: '1' } });
-    expect(terminal.text()).toContain('outcome detached: Everything keeps running at http://127.0.0.1:8080');
+    expect(unwrapped(terminal)).toContain(
+      'outcome detached: Everything keeps running at http://127.0.0.1:8080; to see it again: llm-tui attach http://127.0.0.1:8080',
+    );
     expectRestored(terminal);
+  });
+
+  it('by detaching names the command as it has to be typed here', async () => {
+    terminal = startScreen(supervisor, { owns: true, env: { SCREEN_ATTACH: 'npm start -- attach' } });
+    await terminal.waitFor('LIVE');
+    terminal.type('qd');
+    await terminal.exited;
+    expect(unwrapped(terminal)).toContain('to see it again: npm start -- attach http://127.0.0.1:8080');
   });
 
   it('by Ctrl-C twice stops everything and waits until it is gone', async () => {
@@ -258,6 +303,35 @@ describe('leaving', () => {
     expectRestored(terminal);
   });
 
+  it('for a while by Ctrl-Z gives the terminal to the shell, and fg brings the same screen back', async () => {
+    const script = fileURLToPath(new URL('../support/run-screen.js', import.meta.url));
+    terminal = startTerminal({
+      file: 'bash',
+      args: ['--norc', '--noprofile', '-i'],
+      columns: 100,
+      rows: 30,
+      env: { SCREEN_SOCKET: supervisor.socketPath, PS1: 'prompt> ' },
+    });
+    await terminal.waitFor('prompt>');
+    terminal.type(`"${process.execPath}" "${script}"\r`);
+    await terminal.waitFor('LIVE');
+    terminal.type('\u001a');
+    await terminal.waitFor(/Stopped[^]*prompt>\s*$/);
+    expect(terminal.onAlternateScreen()).toBe(false);
+    expect(terminal.cursorVisible()).toBe(true);
+    terminal.type('stty -a; echo mode shown\r');
+    await terminal.waitFor(/^mode shown/m);
+    const modes = terminal.text().split(/[\s;]+/);
+    for (const mode of ['icanon', 'echo', 'isig', 'icrnl']) expect(modes, mode).toContain(mode);
+    terminal.type('fg\r');
+    await terminal.waitFor('Models (6)');
+    expect(terminal.onAlternateScreen()).toBe(true);
+    terminal.type('G');
+    await terminal.waitFor(/^> . broken-70b/m);
+    terminal.type('q\r');
+    await terminal.waitFor(/outcome left[^]*prompt>\s*$/);
+  });
+
   it('gives the terminal back in the mode that a shell needs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'screen-'));
     const pidFile = join(folder, 'pid');
@@ -283,6 +357,11 @@ describe('leaving', () => {
     await rm(folder, { recursive: true });
   });
 });
+
+/** What was printed, with the breaks taken out that the width of the terminal has made. */
+function unwrapped(left: TestTerminal): string {
+  return left.lines().join('');
+}
 
 function expectRestored(left: TestTerminal): void {
   expect(left.onAlternateScreen()).toBe(false);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cleanText } from '../../components/text/clean.js';
-import { deviceFigures } from '../../components/text/device-figures.js';
+import { demandFigures, deviceFigures } from '../../components/text/device-figures.js';
 import { durationText, gibText, idleText, sizeText, tokensText, uptimeText } from '../../components/text/format.js';
 import { sharesOf, visibleSharesOf } from '../../components/text/shares.js';
-import { cutText, padText, textWidth, wrapText } from '../../components/text/width.js';
+import { cutMiddle, cutText, padText, textWidth, wrapText } from '../../components/text/width.js';
 import { GIB, MIB } from '../../src/scheduler/units.js';
 import { sampleDevice } from '../support/snapshots.js';
 
@@ -54,6 +54,19 @@ describe('cutting and filling', () => {
   it('wraps at blanks without losing a word', () => {
     expect(wrapText('one two three', 7)).toEqual(['one two', 'three']);
     expect(wrapText('unbreakable', 4)).toEqual(['unbr', 'eaka', 'ble']);
+    expect(wrapText('  set apart', 6)).toEqual(['  set', 'apart']);
+  });
+
+  it('cuts names in the middle, since variants of a model differ at their ends', () => {
+    const names = ['org/some-long-name-70b-q4_k_m', 'org/some-long-name-70b-q8_0'];
+    expect(names.map((name) => cutMiddle(name, 20, '..'))).toEqual(['org/some..70b-q4_k_m', 'org/some..e-70b-q8_0']);
+    expect(new Set(names.map((name) => cutMiddle(name, 14, '..'))).size).toBe(2);
+    expect(cutMiddle('short', 5, '..')).toBe('short');
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }).map(cleanText), fc.integer({ min: 1, max: 40 }), (text, width) => {
+        expect(textWidth(cutMiddle(text, width, '..'))).toBeLessThanOrEqual(width);
+      }),
+    );
   });
 });
 
@@ -156,6 +169,22 @@ describe('the ledger of a device as text', () => {
       total: '2048',
       unit: 'MiB',
     });
+  });
+
+  it('says of what is needed, available and short what adds up too, and never nothing for something short', () => {
+    const bytes = fc.nat(40 * GIB);
+    fc.assert(
+      fc.property(bytes, bytes, fc.constantFrom(2 * GIB, 24 * GIB), (needBytes, availableBytes, totalBytes) => {
+        const deficitBytes = Math.max(0, needBytes - availableBytes);
+        const device = { ...sampleDevice('CUDA0', { totalBytes }), needBytes, availableBytes, deficitBytes };
+        const { need, available, short } = demandFigures(device);
+        if (deficitBytes === 0) expect(Number(short)).toBe(0);
+        else {
+          expect(Number(short)).toBeGreaterThan(0);
+          expect(Number(need) - Number(available)).toBeCloseTo(Number(short), 5);
+        }
+      }),
+    );
   });
 
   it('shows a ledger that does not add up as it came', () => {

@@ -3,8 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { ASCII, chooseGlyphs } from '../../components/theme/glyphs.js';
 import { COLOURS, MONOCHROME } from '../../components/theme/tones.js';
 import { bar } from '../../components/widgets/bar.js';
+import { fitColumns } from '../../components/widgets/table.js';
 import { listWindow } from '../../components/widgets/list-window.js';
-import { cutRow, padRow, paintRow, rowWidth, span, spreadRow, type Row } from '../../components/widgets/row.js';
+import {
+  cutRow,
+  padRow,
+  paintRow,
+  rowWidth,
+  span,
+  spreadRow,
+  wrapRow,
+  type Row,
+} from '../../components/widgets/row.js';
 
 const rows = fc.array(
   fc.string({ unit: 'grapheme' }).map((text) => span(text)),
@@ -32,9 +42,48 @@ describe('a row', () => {
     expect(text(spreadRow([span('a long left end')], [span('right')], 14, '..'))).toBe('a long.. right');
   });
 
+  it('is wrapped without losing anything of it, nor the blank between two spans', () => {
+    const said = (lines: readonly Row[]): string => lines.map(text).join(' ').replace(/ +/g, '');
+    const words = fc.array(
+      fc
+        .array(fc.constantFrom('a', 'bcd', 'efghij', '', 'klmnopqrstuvwxyz'), { maxLength: 6 })
+        .map((all) => span(all.join(' '))),
+      { maxLength: 5 },
+    );
+    fc.assert(
+      fc.property(words, fc.integer({ min: 4, max: 50 }), (row, width) => {
+        const lines = wrapRow(row, width);
+        for (const line of lines) expect(rowWidth(line)).toBeLessThanOrEqual(width);
+        expect(said(lines)).toBe(said([row]));
+      }),
+    );
+    expect(wrapRow([span('REFUSED', 'bad'), span('  much too large')], 18).map(text)).toEqual([
+      'REFUSED  much too',
+      '         large',
+    ]);
+    expect(wrapRow([span('#3 '), span('evict'), span(' alpha'), span(' for '), span('beta')], 16).map(text)).toEqual([
+      '#3 evict alpha ',
+      '  for beta',
+    ]);
+  });
+
   it('is painted without blanks at its end, and never empty', () => {
     expect(paintRow([span('a '), span('b  ', 'good'), span('  ')], COLOURS)).toBe('a \u001b[32mb\u001b[39m');
     expect(paintRow([], MONOCHROME)).toBe(' ');
+  });
+});
+
+describe('a table', () => {
+  it('gives up its columns one after the other until it fits', () => {
+    const columns = ['a', 'b', 'c', 'd'].map((key) => ({ key, title: key, width: 5, align: 'left' as const }));
+    const kept = (width: number): string =>
+      fitColumns(columns, width, ['c', 'a'])
+        .map(({ key }) => key)
+        .join('');
+    expect(kept(23)).toBe('abcd');
+    expect(kept(22)).toBe('abd');
+    expect(kept(16)).toBe('bd');
+    expect(kept(3)).toBe('bd');
   });
 });
 

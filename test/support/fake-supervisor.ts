@@ -26,6 +26,8 @@ export interface FakeSupervisor extends AsyncDisposable {
   logs: readonly string[];
   /** The error that actions answer with, or null: they succeed. */
   refusal: { readonly status: number; readonly message: string } | null;
+  /** Actions are taken and never answered. */
+  hangs: boolean;
   sendDelta(delta: Delta): void;
   sendDecision(decision: Decision): void;
   /** Writes to every event stream just as given. */
@@ -56,6 +58,7 @@ export async function startFakeSupervisor(snapshot: Snapshot): Promise<FakeSuper
     plan: null,
     logs: [],
     refusal: null,
+    hangs: false,
     listeners: () => streams.size,
     sendDelta: (delta) => send(event('delta', delta)),
     sendDecision: (decision) => send(event('decision', decision)),
@@ -103,6 +106,9 @@ export async function startFakeSupervisor(snapshot: Snapshot): Promise<FakeSuper
         streams.add(response);
         response.on('close', () => streams.delete(response));
         break;
+      case '/supervisor/state':
+        reply(200, fake.snapshot);
+        break;
       case '/supervisor/plan':
         if (fake.plan === null) reply(404, { error: { message: 'There is no such model.' } });
         else reply(200, fake.plan);
@@ -111,6 +117,7 @@ export async function startFakeSupervisor(snapshot: Snapshot): Promise<FakeSuper
         reply(200, { lines: fake.logs });
         break;
       default:
+        if (fake.hangs) break;
         if (fake.refusal === null) reply(200, { success: true });
         else reply(fake.refusal.status, { error: { message: fake.refusal.message } });
     }

@@ -20,8 +20,10 @@ export interface ScreenWorld {
   /** What was answered to questions, e.g. `detach`. */
   readonly answers: string[];
   /** What actions answer with. */
-  result: ActionResult;
+  result: ActionResult | Promise<ActionResult>;
   receive(message: ClientMessage): void;
+  /** Lets time go by. */
+  pass(millis: number): void;
   press(...keys: string[]): void;
   view(): ScreenView;
   frame(): Frame;
@@ -46,6 +48,7 @@ export function createScreenWorld(
     ...settings.options,
   };
   let memory = NO_MEMORY;
+  let now = SAMPLE_TIME;
   const plan: PlanView = { model: 'phi-4', outcome: 'fits', sentence: 'phi-4 fits on CUDA1', decision: null };
   const client: SupervisorClient = {
     subscribe: () => () => undefined,
@@ -70,6 +73,7 @@ export function createScreenWorld(
     view: () => (domain.getState().snapshot === null ? null : world.view()),
     pageSize: () => world.frame().pageSize,
     redraw: () => world.answers.push('redraw'),
+    suspend: () => world.answers.push('suspend'),
     answer: (answer, dialog) =>
       world.answers.push(dialog?.kind === 'confirm' ? `${answer} ${dialog.action} ${dialog.model}` : answer),
   };
@@ -79,15 +83,17 @@ export function createScreenWorld(
     asked: [],
     answers: [],
     result: { ok: true },
-    receive: (message) => domain.setState(receive(domain.getState(), message, SAMPLE_TIME), true),
+    receive: (message) => domain.setState(receive(domain.getState(), message, now), true),
+    pass(millis) {
+      now += millis;
+    },
     press(...keys) {
       for (const key of keys) dispatchKey(context, key);
     },
     view() {
-      const state = domain.getState();
-      const shown = screen.getState().frozen?.snapshot ?? state.snapshot;
-      if (shown === null) throw new Error('There is no snapshot yet.');
-      return makeView(options, screen.getState(), state.connection, shown, SAMPLE_TIME);
+      const view = makeView(options, screen.getState(), domain.getState(), now);
+      if (view === null) throw new Error('There is no snapshot yet.');
+      return view;
     },
     frame() {
       const view = world.view();

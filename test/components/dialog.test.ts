@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { questionOf } from '../../components/layout/dialog.js';
+import { busySnapshot, readyModel, sampleSnapshot } from '../support/snapshots.js';
+import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
+
+/** The rows of the question, from its rule on. */
+function sheet(world: ScreenWorld, title: string): string[] {
+  const lines = world.lines();
+  return lines.slice(lines.findLastIndex((line) => line.startsWith(`== ${title} =`)));
+}
+
+describe('a question', () => {
+  const sizes = [
+    [140, 40],
+    [100, 30],
+    [80, 24],
+    [60, 20],
+    [60, 16],
+  ] as const;
+
+  it.each(sizes)('shows every answer whole at %i x %i, and no keys but its own', (columns, rows) => {
+    for (const ownsSupervisor of [true, false]) {
+      for (const [key, title] of [
+        ['q', 'Leave'],
+        ['u', 'Unload'],
+        ['U', 'Kill'],
+      ] as const) {
+        const world = createScreenWorld(busySnapshot(), { columns, rows, options: { ownsSupervisor } });
+        world.press(key);
+        const { dialog } = world.screen.getState();
+        if (dialog === null) throw new Error(`${key} asks nothing`);
+        const { choices, text } = questionOf(dialog, world.view());
+        const shown = sheet(world, title).join(' ').replace(/\s+/g, ' ');
+        expect(shown).toContain(text);
+        for (const { label } of choices) expect(shown).toContain(label);
+        expect(shown).toContain('Esc cancel');
+        expect(world.text()).not.toMatch(/Tab pane|\/ filter|q leave/);
+      }
+    }
+  });
+
+  it('about a busy model stays true when its requests end meanwhile', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.press('u');
+    world.receive({ type: 'delta', delta: { at: 1, models: [readyModel('qwen3-32b', 1, { requests: 0 })] } });
+    expect(world.text()).toContain('Unload qwen3-32b? No request is in flight any more: it leaves at once.');
+    world.press('escape', 'U');
+    expect(world.text()).toMatch(/Kill qwen3-32b at once\?\n/);
+  });
+
+  it('shows its answers rather than the size where there is not room for both', () => {
+    const world = createScreenWorld(sampleSnapshot(), { columns: 40, rows: 3, options: { ownsSupervisor: true } });
+    world.press('q');
+    expect(world.lines()[2]).toBe('Esc cancel');
+  });
+});
+
+describe('the last row', () => {
+  it.each([140, 80, 60])('says what there is to say beside the keys at %i columns', (columns) => {
+    const world = createScreenWorld(busySnapshot(), { columns, rows: 24 });
+    const text = 'pin phi-4: accepted';
+    world.screen.setState({ message: { tone: 'good', text, until: Infinity } });
+    expect(world.lines().at(-1)).toMatch(/^ \S+ \w+ .*q leave +pin phi-4: accepted$/);
+    world.screen.setState({ message: { tone: 'bad', text: 'far too much to say '.repeat(20), until: Infinity } });
+    expect(world.lines().at(-1)).toMatch(/q leave {2,}far too much to say/);
+    world.press('w');
+    expect(world.lines().at(-1)).toMatch(/^ Esc back .*q leave {2,}far too much to say/);
+  });
+});
