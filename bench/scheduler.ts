@@ -6,7 +6,7 @@ import type { Event, EventBody } from '../src/scheduler/events.js';
 import type { ModelSpec, Settings, State } from '../src/scheduler/state.js';
 import { initialState, step } from '../src/scheduler/step.js';
 import { GIB } from '../src/scheduler/units.js';
-import { DEFAULT_SETTINGS } from '../src/simulation/config.js';
+import { DEFAULT_SETTINGS } from '../src/scheduler/default-settings.js';
 import { Random } from '../src/simulation/random.js';
 
 const SETTINGS: Settings = { ...DEFAULT_SETTINGS, queueMax: 1_000_000 };

@@ -13,6 +13,7 @@ import { launchContext } from '../measurements/key.js';
 import { MeasurementStore } from '../measurements/store.js';
 import { ApiKeys } from '../router/auth.js';
 import { Router } from '../router/router.js';
+import { DEFAULT_SETTINGS } from '../scheduler/default-settings.js';
 import type { Settings } from '../scheduler/state.js';
 import { preparePaths, type Paths } from '../supervisor/paths.js';
 import { PinStore } from '../supervisor/pins.js';
@@ -38,8 +39,6 @@ export interface Serving {
 
 /** Stop-timeout of a model whose preset gives none (llama-server: 10 s). */
 const STOP_TIMEOUT_MILLIS = 10_000;
-const RELEASE_LIMIT_MILLIS = 5000;
-const MEASURE_LIMIT_MILLIS = 300_000;
 
 /**
  * Starts the supervisor: everything that can be wrong with what the user gave is found before anything is served.
@@ -128,6 +127,7 @@ function makeSupervisor(
   probes: CombinedProbe,
 ): Supervisor {
   const settings: Settings = {
+    ...DEFAULT_SETTINGS,
     modelsMax: flags.modelsMax,
     marginBytes: flags.marginBytes,
     hostMarginBytes: flags.hostMarginBytes,
@@ -136,10 +136,8 @@ function makeSupervisor(
     minResidencyMillis: flags.minResidencyMillis,
     queueTimeoutMillis: flags.queueTimeoutMillis,
     measures: engine.capabilities().measure,
-    measureLimitMillis: MEASURE_LIMIT_MILLIS,
     maxWaitMillis: flags.maxWaitMillis,
     queueMax: flags.queueMax,
-    releaseLimitMillis: RELEASE_LIMIT_MILLIS,
     autoload: flags.autoload,
   };
   const now = steadyClock();

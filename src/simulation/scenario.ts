@@ -1,7 +1,8 @@
 import type { ZodError } from 'zod';
 import type { DeviceKind, PolicyName, Settings } from '../scheduler/state.js';
 import { HOST, type Millis, type ModelId } from '../scheduler/units.js';
-import { DEFAULT_SETTINGS, type Arrival, type Happening, type SimModel, type WorldConfig } from './config.js';
+import { DEFAULT_SETTINGS } from '../scheduler/default-settings.js';
+import { type Arrival, type Happening, type SimModel, type WorldConfig } from './config.js';
 import { Random } from './random.js';
 import type { FileHappening, FileModel, FileRequests, ScenarioFile } from './scenario-file.js';
 import { faultsOf, scenarioSchema } from './scenario-schema.js';

@@ -9,7 +9,7 @@ import { Supervisor } from '../../src/supervisor/supervisor.js';
 import { writeAtomically } from '../../src/supervisor/write-atomically.js';
 import { descendants } from '../support/serving.js';
 import { SimWorld, simEntry } from '../support/sim-world.js';
-import { SETTINGS } from '../support/stage.js';
+import { DEFAULT_SETTINGS } from '../../src/scheduler/default-settings.js';
 import { tempTree } from '../support/temp-tree.js';
 import { isRunning, until } from '../support/until.js';
 
@@ -23,7 +23,7 @@ async function supervise(measureLimitMillis: number, entries: readonly CatalogEn
   const world = new SimWorld([{ name: 'CUDA0', totalBytes: 24 * GIB }]);
   const directory = tempTree({});
   const supervisor = new Supervisor({
-    settings: { ...SETTINGS, measures: true, measureLimitMillis },
+    settings: { ...DEFAULT_SETTINGS, measures: true, measureLimitMillis },
     engine: world.engine,
     entries,
     specsOf: () => entries.map((entry) => toModelSpec(entry, world.engine.estimate(entry, []), 'sim')),

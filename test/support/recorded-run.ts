@@ -9,7 +9,8 @@ import type { Settings, State } from '../../src/scheduler/state.js';
 import { initialState } from '../../src/scheduler/step.js';
 import { GIB, type Millis, type ModelId } from '../../src/scheduler/units.js';
 import { SchedulerLoop, type Turned } from '../../src/supervisor/loop.js';
-import { SETTINGS, spec } from './stage.js';
+import { DEFAULT_SETTINGS } from '../../src/scheduler/default-settings.js';
+import { spec } from './stage.js';
 
 const MODELS: Readonly<Record<ModelId, number>> = { alpha: 4, beta: 7, gamma: 12, delta: 3, epsilon: 9 };
 const DEVICE_GIB = 24;
@@ -31,7 +32,7 @@ export class RecordedRun {
     const all = { capBytes: 2 ** 25, version: '1.2.3', scheduler: 'a build', startedAt: this.now, ...options };
     this.writer = new JournalWriter({ ...all, directory: this.directory }, (notice) => this.notices.push(notice));
     this.loop = new SchedulerLoop({
-      initial: initialState({ ...SETTINGS, ...settings }),
+      initial: initialState({ ...DEFAULT_SETTINGS, ...settings }),
       now: () => this.now,
       journal: this.writer,
       runEffect: (effect) => this.#run(effect),

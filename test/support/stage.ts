@@ -1,3 +1,4 @@
+import { DEFAULT_SETTINGS } from '../../src/scheduler/default-settings.js';
 import type { Decision } from '../../src/scheduler/decisions.js';
 import type { Effect } from '../../src/scheduler/effects.js';
 import type { DeviceReading, EventBody, InstanceReading, OperatorAction } from '../../src/scheduler/events.js';
@@ -5,22 +6,6 @@ import { violations } from '../../src/scheduler/invariants.js';
 import type { ExitClass, Instance, Model, ModelSpec, Settings, State } from '../../src/scheduler/state.js';
 import { initialState, step } from '../../src/scheduler/step.js';
 import { GIB, type DeviceBytes, type Millis, type ModelId } from '../../src/scheduler/units.js';
-
-export const SETTINGS: Settings = {
-  modelsMax: 0,
-  marginBytes: GIB,
-  hostMarginBytes: null,
-  policy: 'lru',
-  admission: 'wait',
-  minResidencyMillis: 0,
-  maxWaitMillis: 30_000,
-  queueMax: 256,
-  queueTimeoutMillis: 0,
-  measures: false,
-  measureLimitMillis: 300_000,
-  releaseLimitMillis: 5000,
-  autoload: true,
-};
 
 /** A model of so many GiB on each device. */
 export function spec(id: ModelId, gib: DeviceBytes, more: Partial<ModelSpec> = {}): ModelSpec {
@@ -53,7 +38,7 @@ export class Stage {
   #requests = 0;
 
   constructor(settings: Partial<Settings> = {}) {
-    this.state = initialState({ ...SETTINGS, ...settings });
+    this.state = initialState({ ...DEFAULT_SETTINGS, ...settings });
   }
 
   /** Plays one event. `effects` and `decisions` are then those of its turn. */

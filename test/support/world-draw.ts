@@ -1,8 +1,8 @@
 import type { OperatorAction } from '../../src/scheduler/events.js';
 import type { AdmissionMode, DeviceKind, Placement, PolicyName, Settings } from '../../src/scheduler/state.js';
 import { GIB, HOST, MIB, type Bytes, type DeviceBytes } from '../../src/scheduler/units.js';
+import { DEFAULT_SETTINGS } from '../../src/scheduler/default-settings.js';
 import {
-  DEFAULT_SETTINGS,
   NO_FAULTS,
   type Arrival,
   type Faults,
