@@ -222,7 +222,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'running out of memory raises the claim',
     file: 'lifecycle.ts',
-    find: `raised: outOfMemory ? raisedClaim(model, instance, report, askedBytes) : model.raised`,
+    find: `raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised`,
     replace: 'raised: model.raised',
   },
 ];

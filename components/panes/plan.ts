@@ -9,6 +9,7 @@ import { pageWidth, type PageContent } from './page-content.js';
 const TONES: Readonly<Record<PlanView['outcome'], Tone>> = {
   running: 'good',
   fits: 'good',
+  proceeds: 'bad',
   evicts: 'warn',
   waits: 'warn',
   refused: 'bad',

@@ -4,7 +4,7 @@ import type { Snapshot, SupervisorClient } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { runningSupervisor } from './background.js';
 import { firstSnapshot } from './first-snapshot.js';
-import { CommandFailed } from './usage-error.js';
+import { CommandFailed, UsageError } from './usage-error.js';
 
 /** How a command finds the supervisor that it talks to. */
 export interface ClientFlags {
@@ -32,7 +32,11 @@ export function readClientFlags(flags: Readonly<Record<string, string | undefine
 export async function clientFor({ url, stateDir, apiKey }: ClientFlags): Promise<SupervisorClient> {
   const at = (address: string): SupervisorClient =>
     connectSupervisor(apiKey === null ? { url: address } : { url: address, apiKey });
-  if (url !== null) return at(url);
+  if (url !== null) {
+    const { protocol } = URL.parse(url) ?? { protocol: null };
+    if (protocol === 'http:' || protocol === 'https:') return at(url);
+    throw new UsageError(`'${url}' is no address of a supervisor; write it like ${DEFAULT_URL}.`);
+  }
   const paths = pathsFor(stateDir);
   if ((await runningSupervisor(paths)) !== null) return connectSupervisor({ socketPath: paths.socket });
   if (stateDir !== null) {

@@ -25,6 +25,7 @@ const ACTIONS: readonly (readonly [OperatorAction, string])[] = [
 
 /** Runs the program with its arguments (without node and script). Sets the exit code: 1 failed, 2 wrong usage. */
 export async function main(args: readonly string[]): Promise<void> {
+  endWithReader();
   const program = describeProgram(args);
   try {
     await program.parseAsync([...args], { from: 'user' });
@@ -97,12 +98,20 @@ function describeProgram(args: readonly string[]): Command {
     .option('--decisions', 'every decision, before the table')
     .option('--json', 'the result as JSON')
     .action((path: string, options: SimulateOptions) => simulateCommand(path, options));
+  for (const command of program.commands) if (command.name() !== 'serve') command.allowExcessArguments(false);
   return program;
 }
 
 /** Flags that are not ours are the models'; whether they are any is found out when the engine is known. */
 function passOn(command: Command): Command {
   return command.allowUnknownOption().allowExcessArguments();
+}
+
+/** Whoever reads the output may have seen enough, as `head` has: that is no error. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' && !process.argv.includes('serve')) process.exit(0);
+  });
 }
 
 /** One sentence on stderr; the exit code. */

@@ -79,7 +79,10 @@ export async function planCommand(model: string, flags: ClientFlags, json: boole
 
 /** `llm-tui logs MODEL`: the last lines of its process. */
 export async function logsCommand(model: string, flags: ClientFlags): Promise<void> {
-  await print(flags, async (client) => (await client.logs(model)).join('\n'));
+  await print(flags, async (client) => {
+    const lines = await client.logs(model);
+    return lines.length > 0 ? lines.join('\n') : `${model} has not said anything yet`;
+  });
 }
 
 async function print(flags: ClientFlags, read: (client: SupervisorClient) => Promise<string | null>): Promise<void> {

@@ -31,7 +31,8 @@ function describe(snapshot: Snapshot): string {
       ['MODEL', 'STATE', 'ON', 'GiB', 'REQ', ''],
       ...models.map((model) => [
         printable(model.id) + (model.pinned ? ' *' : ''),
-        model.word.toUpperCase() + (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
+        (model.draining ? 'DRAINING' : model.word.toUpperCase()) +
+          (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
         model.devices.join(','),
         (model.claimQuality === 'estimate' ? '~' : '') +
           gib(Object.values(model.claim).reduce((sum, bytes) => sum + bytes, 0)),

@@ -76,7 +76,7 @@ export type ActionResult = { readonly ok: true } | { readonly ok: false; readonl
 /** What loading a model now would do; nothing is changed by asking. */
 export interface PlanView {
   readonly model: ModelId;
-  readonly outcome: 'running' | 'fits' | 'evicts' | 'waits' | 'refused';
+  readonly outcome: 'running' | 'fits' | 'proceeds' | 'evicts' | 'waits' | 'refused';
   readonly sentence: string;
   readonly decision: Decision | null;
 }

@@ -1,5 +1,7 @@
 import type { Event } from '../scheduler/events.js';
+import { DEFAULT_SETTINGS } from '../scheduler/default-settings.js';
 import type { State } from '../scheduler/state.js';
+import { initialState } from '../scheduler/step.js';
 import { JOURNAL_SCHEMA, JournalError, type JournalHeader, type JournalRecord } from './format.js';
 import { linesOf, type Line } from './lines.js';
 import { decodeSample, type SampleEvent, type SampleLine } from './sample-delta.js';
@@ -42,10 +44,10 @@ export function readJournal(path: string): Journal {
   const header = readHeader(path, lines.next().value);
   const second = lines.next().value;
   const state = second?.finished === true ? parse(path, second)['state'] : null;
-  if (!isObject(state)) {
+  if (!isState(state)) {
     throw new JournalError(`${path}:2: the state that the journal starts with is not there; it cannot be replayed.`);
   }
-  return { path, header, state: state as unknown as State, records: recordsOf(path, lines) };
+  return { path, header, state, records: recordsOf(path, lines) };
 }
 
 function* readable(path: string): Generator<Line, undefined, undefined> {
@@ -103,6 +105,20 @@ function isSampleLine(value: object): value is SampleLine {
 
 function isEvent(value: object): value is Event {
   return 'at' in value && 'type' in value && typeof value.type === 'string' && Object.hasOwn(EVENT_TYPES, value.type);
+}
+
+/** True for what has every part of a state, each of the kind that it should be. */
+function isState(value: unknown): value is State {
+  return isLike(value, initialState(DEFAULT_SETTINGS)) && isLike(value.settings, DEFAULT_SETTINGS);
+}
+
+function isLike<T extends object>(value: unknown, model: T): value is T {
+  if (!isObject(value)) return false;
+  return Object.entries(model).every(([key, part]: [string, unknown]) => {
+    const other = value[key];
+    if (part === null || other === null) return other !== undefined;
+    return typeof other === typeof part && Array.isArray(other) === Array.isArray(part);
+  });
 }
 
 function parse(path: string, { text, number }: Line): Json {

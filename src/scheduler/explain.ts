@@ -51,6 +51,7 @@ export function sayPassedOver(passedOver: readonly PassedOver[], devices: readon
     .map(({ model, reason, requests }) => {
       if (reason === 'busy') return `${model} is busy (${requests})`;
       if (reason === 'not on this device') return `${model} is not on ${sayList(devices)}`;
+      if (reason === 'too young') return `${model} is too young (--min-residency)`;
       if (reason === 'wanted') return `${model} is wanted by an earlier request`;
       return `${model} is ${reason}`;
     })
@@ -124,7 +125,7 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
     case 'wait-turn':
       return `${model}: its turn comes after those queued before it; the room that is free is set aside for them`;
     case 'proceed':
-      return `${model}: ${missing}; loaded all the same (--admission proceed)`;
+      return `${model}: ${missing}; it is loaded all the same (--admission proceed)`;
     case 'refuse-busy':
       return `${model}: ${missing}; ${others}; nobody waits (--admission refuse)`;
     case 'refuse-pinned': {

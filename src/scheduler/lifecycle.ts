@@ -1,4 +1,4 @@
-import { believable, bytesOn, largerOf } from './amounts.js';
+import { believable, bytesOn, isAmount, largerOf } from './amounts.js';
 import type { Layout } from './admission.js';
 import type { EventBody } from './events.js';
 import { sayAmounts, sayDuration, sayStopReason } from './explain.js';
@@ -209,7 +209,7 @@ function afterFailure(
   patchModel(turn, id, {
     failures,
     retryAt: again ? turn.state.now : turn.state.now + backoff,
-    raised: outOfMemory ? raisedClaim(model, instance, report, askedBytes) : model.raised,
+    raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised,
   });
 
   const when = report.duringLoad ? 'while loading' : 'while serving';
@@ -240,16 +240,22 @@ function mayTryAgain(report: ExitReport, failures: number): boolean {
   return (exitClass === 'out-of-memory' || exitClass === 'port-in-use') && failures < LOAD_TRIES[exitClass];
 }
 
-/** At least what it had when it failed plus what it then asked for, where the log says so. */
+/**
+ * At least what it had when it failed plus what it then asked for, where the log says so. Never more than it can have
+ * alone: a figure from a log must not make a model too large for ever.
+ */
 function raisedClaim(
+  turn: Turn,
   model: Model,
   instance: Instance,
-  report: ExitReport,
+  { device: name }: ExitReport,
   askedBytes: number | null,
 ): DeviceBytes | null {
-  if (report.device === null || askedBytes === null) return model.raised;
-  const wanted = bytesOn(instance.resident, report.device) + askedBytes;
-  return largerOf(model.raised ?? {}, { [report.device]: Math.max(wanted, bytesOn(instance.claim, report.device)) });
+  const device = name === null ? undefined : turn.state.devices[name];
+  if (name === null || device === undefined || askedBytes === null || !isAmount(askedBytes)) return model.raised;
+  const most = Math.max(0, device.totalBytes - device.marginBytes);
+  const wanted = Math.min(most, bytesOn(instance.resident, name) + askedBytes);
+  return largerOf(model.raised ?? {}, { [name]: Math.max(wanted, bytesOn(instance.claim, name)) });
 }
 
 /** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */

@@ -23,6 +23,7 @@ export function reasonAgainst(state: State, action: OperatorAction, id: ModelId)
         return `model '${id}' is loaded already`;
       return null;
     case 'unload':
+      if (model.pinned) return `model '${id}' is pinned and would come back at once; unpin it first`;
       if (instance?.phase === 'stopping') return `model '${id}' is stopping already`;
       return instance === null && entryOf(state, id) === null ? `model '${id}' is not loaded` : null;
     case 'kill':

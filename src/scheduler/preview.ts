@@ -8,7 +8,7 @@ import type { Millis, ModelId } from './units.js';
 /** What loading a model now would do. */
 export interface Preview {
   readonly model: ModelId;
-  readonly outcome: 'running' | 'fits' | 'evicts' | 'waits' | 'refused';
+  readonly outcome: 'running' | 'fits' | 'proceeds' | 'evicts' | 'waits' | 'refused';
   readonly sentence: string;
   /** The record that would be made; it has no number, since it was not. */
   readonly decision: Decision | null;
@@ -29,7 +29,7 @@ export function previewLoad(state: State, id: ModelId, at: Millis): Preview {
   switch (last?.kind) {
     case 'admit':
     case 'backfill':
-      return { model: id, outcome: 'fits', sentence: last.sentence, decision: last };
+      return { model: id, outcome: last.proceeded ? 'proceeds' : 'fits', sentence: last.sentence, decision: last };
     case 'evict':
       return {
         model: id,

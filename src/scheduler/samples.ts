@@ -1,4 +1,4 @@
-import { believable, bytesOn, isAmount, largerOf, sameAmounts } from './amounts.js';
+import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
 import type { DeviceReading, EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { ledgerOf } from './ledger.js';
@@ -11,6 +11,9 @@ import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js
 
 /** Share of an exited instance's memory that must be back, where nobody can say whose memory it is any more. */
 const RETURNED_SHARE = 0.8;
+
+/** Share of system memory that comes and goes by itself: it must not be taken for memory that is not back yet. */
+const HOST_NOISE_SHARE = 0.02;
 
 type SampleEvent = Extract<EventBody, { type: 'sample' }>;
 
@@ -81,8 +84,9 @@ function updateResidency(
   }
   if (!hasWorked(instance)) return;
   const observed = largerOf(model.observed ?? {}, resident);
-  if (sameAmounts(observed, model.observed ?? {})) return;
-  patchModel(turn, id, { observed });
+  if (sameAmounts(observed, model.observed ?? {}) && model.raised === null) return;
+  // What is seen at work is better than what a log had asked for.
+  patchModel(turn, id, { observed, raised: null });
   remember(turn, id);
 }
 
@@ -119,7 +123,8 @@ function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceR
       continue;
     }
     const after = sayDuration(turn.state.now - release.exitedAt);
-    note(turn, 'release', release.model, `${release.model}: ${sayAmounts(release.held)} back ${after} after its exit`);
+    const returned = sumOf(release.resident) > 0 ? release.resident : release.held;
+    note(turn, 'release', release.model, `${release.model}: ${sayAmounts(returned)} back ${after} after its exit`);
   }
   turn.state.releases = kept;
 }
@@ -142,7 +147,8 @@ function stillHeld(
       }
       if (bytesOn(seen, name) > 0) return true;
       const nobodys = unattributed(turn, reading, residency).most - (turn.state.devices[name]?.externalBytes ?? 0);
-      return nobodys > (1 - RETURNED_SHARE) * wasResident;
+      const noise = reading.kind === 'host' ? HOST_NOISE_SHARE * reading.totalBytes : 0;
+      return nobodys > Math.max(noise, (1 - RETURNED_SHARE) * wasResident);
     }),
   );
 }

@@ -2,9 +2,10 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runProgram, serve, temporaryDirectory, type Ended } from '../support/serving.js';
+import { LAUNCHER, runProgram, serve, temporaryDirectory, testEnvironment, type Ended } from '../support/serving.js';
 import { simulated, writePreset } from '../support/preset.js';
 
 /** One line on stderr, no stack trace. */
@@ -86,6 +87,40 @@ describe('mistakes on the command line get one clear sentence', () => {
     const { code, stderr } = await load('bad');
     expectOneSentence(stderr, /bad is failed: .*sim-size/u);
     expect(code).toBe(1);
+  });
+
+  it('a word too many, and an address that is none', async () => {
+    await using served = await serve('--engine', 'sim');
+    const at = ['--state-dir', served.stateDirectory];
+    const stop = await runProgram(['stop', 'one-model', ...at], served.directory);
+    expectOneSentence(stop.stderr, /too many arguments/u);
+    expect(stop.code).toBe(2);
+    expect((await fetch(`${served.url}/health`)).status, 'nothing was stopped').toBe(200);
+    const ps = await runProgram(['ps', 'nonsense'], served.directory);
+    expectOneSentence(ps.stderr, /'nonsense' is no address of a supervisor/u);
+    expect(ps.code).toBe(2);
+  });
+
+  it('unloading what is pinned', async () => {
+    await using served = await serve(...simulated('CUDA0=24GiB', { a: { 'sim-size': '1GiB' } }));
+    const at = ['--state-dir', served.stateDirectory];
+    await runProgram(['pin', 'a', ...at], served.directory);
+    const { code, stderr } = await runProgram(['unload', 'a', ...at], served.directory);
+    expectOneSentence(stderr, /'a' is pinned and would come back at once; unpin it first/u);
+    expect(code).toBe(1);
+  });
+
+  it('a reader that has seen enough', async () => {
+    const scenario = resolve(import.meta.dirname, '../../scenarios/three-gpus.yaml');
+    const child = spawn(process.execPath, [LAUNCHER, 'simulate', scenario, '--decisions', '--json'], {
+      env: testEnvironment(temporaryDirectory()),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.stdout.once('data', () => child.stdout.destroy());
+    await once(child, 'exit');
+    expect(stderr).toBe('');
   });
 
   it('a key that is missing', async () => {

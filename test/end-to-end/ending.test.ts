@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from '../../src/client/types.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
-import { descendants, runProgram, serve, temporaryDirectory, testEnvironment } from '../support/serving.js';
+import { LAUNCHER, descendants, runProgram, serve, temporaryDirectory, testEnvironment } from '../support/serving.js';
 import { isRunning, until } from '../support/until.js';
 import { simulated } from '../support/preset.js';
 import { startTerminal, type TestTerminal } from '../support/terminal.js';
-
-const LAUNCHER = resolve(import.meta.dirname, '../../bin/llm-tui.js');
 
 const slow = { 'sim-size': '2GiB', 'sim-load-seconds': 60 };
 const quick = { 'sim-size': '2GiB', 'sim-load-seconds': 0.1, 'sim-tokens-per-second': 5 };

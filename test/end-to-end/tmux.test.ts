@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { temporaryDirectory } from '../support/serving.js';
+import { LAUNCHER, temporaryDirectory } from '../support/serving.js';
 import { until } from '../support/until.js';
 import { simulated } from '../support/preset.js';
-
-const LAUNCHER = resolve(import.meta.dirname, '../../bin/llm-tui.js');
 
 /** A tmux server of its own, so that nobody's sessions are touched. */
 class Tmux {

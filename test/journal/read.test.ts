@@ -40,6 +40,15 @@ describe('a journal that breaks off', () => {
     }
   });
 
+  it.each(['settings', 'queue', 'devices'])(
+    'with damage in the %s of its state cannot be replayed, and says so',
+    (part) => {
+      const { file } = recorded();
+      changeLine(file, 2, (line) => line.replace(`"${part}":`, `"xx${part.slice(2)}":`));
+      expect(() => readJournal(file)).toThrow(/:2: the state that the journal starts with is not there/u);
+    },
+  );
+
   it('in its first two lines is none', () => {
     const { file } = recorded();
     const [header = '', state = ''] = readFileSync(file, 'utf8').split('\n');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { EventBody } from '../../src/scheduler/events.js';
 import { project } from '../../src/scheduler/project.js';
 import type { DeviceView } from '../../src/scheduler/snapshot.js';
 import { GIB } from '../../src/scheduler/units.js';
@@ -86,6 +87,22 @@ describe('the ledger', () => {
     stage.ready('a');
     sample(13);
     expect(parts(stage)).toMatchObject({ held: 10, external: 3 });
+  });
+
+  it('does not take the noise of system memory for memory that is not back yet', () => {
+    const host = (usedGib: number): EventBody => {
+      const reading = { name: 'Host', kind: 'host', description: '', totalBytes: 24 * GIB, attributed: true } as const;
+      return {
+        type: 'sample',
+        takenAt: stage.now + 1,
+        devices: [{ ...reading, usedBytes: usedGib * GIB }],
+        instances: [],
+      };
+    };
+    const stage = new Stage().devices({ Host: 24 }, { Host: 2 }).catalog(spec('a', { Host: 0.25 }));
+    stage.load('a').sample().exit('a');
+    stage.play(host(2.25), 2);
+    expect(stage.state.releases).toEqual([]);
   });
 
   it('does not believe a sample about memory that was taken before the exit', () => {

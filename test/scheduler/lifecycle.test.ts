@@ -111,6 +111,22 @@ describe('lifecycle and leases', () => {
     expect(stage.phases()).toEqual({});
   });
 
+  it('never makes a model too large for ever by a figure from a log', () => {
+    const stage = twoModels();
+    stage.request('a');
+    const absurd = { device: 'CUDA0', askedBytes: 5000 * GIB, reason: 'out of memory on CUDA0' } as const;
+    stage.exit('a', 'out-of-memory', absurd).sample();
+    expect(stage.instance('a').claim, 'all that it can have alone').toEqual({ CUDA0: 23 * GIB });
+    stage.ready('a');
+    const { generation } = stage.instance('a');
+    const reading = { name: 'CUDA0', kind: 'discrete', description: '', attributed: true } as const;
+    const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: 10 * GIB }];
+    stage.request('a');
+    const instances = [{ model: 'a', generation, resident: { CUDA0: 10 * GIB } }];
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    expect(stage.model('a'), 'what is seen at work counts more').toMatchObject({ raised: null });
+  });
+
   it('tells waiters when the operator unloads, lets requests in flight end, and loads again for later ones', () => {
     const stage = twoModels();
     const running = stage.request('a');

@@ -6,7 +6,8 @@ import { join, resolve } from 'node:path';
 import type { Snapshot } from '../../src/client/types.js';
 import { until } from './until.js';
 
-const LAUNCHER = resolve(import.meta.dirname, '../../bin/llm-tui.js');
+/** The program as it is installed. */
+export const LAUNCHER: string = resolve(import.meta.dirname, '../../bin/llm-tui.js');
 
 /** The real program, serving in a process of its own, in directories of its own. */
 export interface Served extends AsyncDisposable {
