@@ -74,7 +74,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'memory of a process that is gone from the lists may not be back yet',
     file: 'samples.ts',
-    find: `return nobodys > (1 - RETURNED_SHARE) * wasResident;`,
+    find: `return nobodys > Math.max(noise, (1 - RETURNED_SHARE) * wasResident);`,
     replace: 'return nobodys < 0;',
   },
   {
