@@ -5,7 +5,7 @@ import { dropEntry, joinQueue, leaveQueue, rejectRequest, waitersInQueue, type R
 import { wantMeasured } from './measure.js';
 import { retryAfterSeconds } from './retry-after.js';
 import type { Model } from './state.js';
-import { entryOf, modelOf, patchInstance, type Turn } from './turn.js';
+import { entryOf, modelOf, note, patchInstance, type Turn } from './turn.js';
 import type { ModelId, RequestId } from './units.js';
 
 /** True when the model's instance takes leases right now; one at rest has to be woken first, and waking is a load. */
@@ -21,7 +21,7 @@ export function onRequest(turn: Turn, event: Extract<EventBody, { type: 'request
     return;
   }
   const rejection = reasonNotToQueue(turn, model, event.autoload);
-  if (rejection !== null) rejectRequest(turn, event.request, event.model, rejection);
+  if (rejection !== null) refuse(turn, event.request, event.model, rejection);
   else if (takesLeases(model)) grant(turn, event.model, [event.request]);
   else wait(turn, event.model, event.request);
 }
@@ -41,14 +41,22 @@ export function onQueueTimeout(turn: Turn, timer: Extract<TimerName, { kind: 'qu
   const entry = entryOf(turn.state, timer.model);
   if (!entry?.waiters.some((waiter) => waiter.request === timer.request)) return;
   const waited = Math.round(turn.state.settings.queueTimeoutMillis / 1000);
-  rejectRequest(turn, timer.request, timer.model, {
+  const why = entry.why.replace(`${timer.model}: `, '');
+  refuse(turn, timer.request, timer.model, {
     status: 503,
     code: 'queue_timeout',
-    message: `model '${timer.model}' was not ready within ${waited} s (--queue-timeout): ${entry.why}`,
+    message: `model '${timer.model}' was not ready within ${waited} s (--queue-timeout): ${why}`,
     retryAfterSeconds: retryAfterSeconds(turn.state, timer.model),
-    decision: entry.decision,
+    decision: 0,
   });
   leaveQueue(turn, timer.model, timer.request);
+}
+
+/** Tells a request why it is not served, and leaves a record of it. */
+function refuse(turn: Turn, request: RequestId, id: ModelId, rejection: Rejection): void {
+  const sentence = `${id}: ${rejection.message.replace(`model '${id}' `, '')}`;
+  const decision = note(turn, 'refuse', id, sentence, { kind: 'request', request });
+  rejectRequest(turn, request, id, { ...rejection, decision });
 }
 
 /** The client has gone or its response is complete; whichever it was, it is over, once. */
@@ -116,7 +124,7 @@ function reasonNotToQueue(turn: Turn, model: Model, autoload: boolean): Rejectio
     );
   }
   if (waitersInQueue(state.queue) >= state.settings.queueMax) {
-    const message = `${state.settings.queueMax} requests are waiting already (--queue-max)`;
+    const message = `as many requests as may wait are waiting already (--queue-max ${state.settings.queueMax})`;
     return refuse('queue_full', message, retryAfterSeconds(state, id));
   }
   return null;

@@ -10,6 +10,29 @@ const oneCard = (settings: Partial<Settings> = {}): Stage =>
     .catalog(spec('a', { CUDA0: 14 }), spec('b', { CUDA0: 14 }), spec('c', { CUDA0: 14 }), spec('small', { CUDA0: 2 }));
 
 describe('waiting, and not', () => {
+  it('leaves a record of every refusal, whatever its reason', () => {
+    const stage = new Stage({ queueMax: 1 })
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 2 }), spec('b', { CUDA0: 2 }));
+    stage.request('a');
+    const full = stage.request('b');
+    expect(stage.decisions).toMatchObject([
+      {
+        kind: 'refuse',
+        model: 'b',
+        asker: { request: full },
+        sentence: 'b: as many requests as may wait are waiting already (--queue-max 1)',
+      },
+    ]);
+    expect(stage.rejected.get(full)?.decision).toBe(stage.decisions[0]?.number);
+    stage.operator('block', 'b');
+    const blocked = stage.request('b');
+    expect(stage.decisions).toMatchObject([
+      { kind: 'refuse', sentence: 'b: is blocked by the operator; unblock it first' },
+    ]);
+    expect(stage.rejected.get(blocked)?.decision).toBe(stage.decisions[0]?.number);
+  });
+
   it('--admission refuse tells at once who is in the way, instead of waiting for them', () => {
     const stage = oneCard({ admission: 'refuse' });
     stage.request('a');
