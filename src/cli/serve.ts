@@ -138,7 +138,6 @@ function makeSupervisor(
     measures: engine.capabilities().measure,
     maxWaitMillis: flags.maxWaitMillis,
     queueMax: flags.queueMax,
-    autoload: flags.autoload,
   };
   const now = steadyClock();
   const startedAt = now();

@@ -15,5 +15,4 @@ export const DEFAULT_SETTINGS: Settings = {
   measures: false,
   measureLimitMillis: 300_000,
   releaseLimitMillis: 5000,
-  autoload: true,
 };

@@ -77,8 +77,6 @@ export interface Settings {
   readonly measureLimitMillis: Millis;
   /** How long an exited instance's memory may take to come back before it is written off. */
   readonly releaseLimitMillis: Millis;
-  /** False: a request never loads a model unless it says so. */
-  readonly autoload: boolean;
 }
 
 /** The last thing a probe said of a device. */

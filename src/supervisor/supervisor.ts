@@ -62,6 +62,7 @@ const KEPT_NOTICES = 50;
 /** The running program around the scheduler: the only place with a clock, processes and files. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
+  readonly #entriesById: ReadonlyMap<ModelId, CatalogEntry>;
   readonly #loop: SchedulerLoop;
   readonly #hands: Hands;
   readonly #publisher: Publisher;
@@ -74,6 +75,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#entriesById = new Map(options.entries.map((entry) => [entry.id, entry]));
     this.#info = options.info;
     const { engine, now } = options;
     this.#journal = options.journal && new JournalWriter(options.journal, (notice) => this.notice(notice));
@@ -154,7 +156,7 @@ export class Supervisor {
   }
 
   entry(id: ModelId): CatalogEntry | null {
-    return this.#options.entries.find((entry) => entry.id === id) ?? null;
+    return this.#entriesById.get(id) ?? null;
   }
 
   /** The entry with this id or alias. */

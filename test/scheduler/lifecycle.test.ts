@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GIB } from '../../src/scheduler/units.js';
-import { spec, Stage } from '../support/stage.js';
+import { exited, spec, Stage } from '../support/stage.js';
 
 const twoModels = (): Stage =>
   new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }), spec('b', { CUDA0: 20 }));
@@ -52,15 +52,7 @@ describe('lifecycle and leases', () => {
     const before = JSON.stringify(stage.state.models);
     stage.play({ type: 'ready', model: 'a', generation, contextTokens: 1, effective: { CUDA0: 1 } });
     stage.play({ type: 'progress', model: 'a', generation, value: 0.5 });
-    const exited = {
-      type: 'exited',
-      exitClass: 'crashed',
-      exitCode: 1,
-      signal: null,
-      reason: '',
-      device: null,
-    } as const;
-    stage.play({ ...exited, model: 'a', generation, askedBytes: null });
+    stage.play(exited('a', generation));
     stage.end('r1', 'a');
     expect(JSON.stringify(stage.state.models)).toBe(before);
   });
@@ -70,15 +62,7 @@ describe('lifecycle and leases', () => {
     stage.load('a');
     const { generation } = stage.instance('a');
     stage.exit('a', 'crashed');
-    const exited = {
-      type: 'exited',
-      exitClass: 'crashed',
-      exitCode: 1,
-      signal: null,
-      reason: '',
-      device: null,
-    } as const;
-    stage.play({ ...exited, model: 'a', generation, askedBytes: null });
+    stage.play(exited('a', generation));
     expect(stage.model('a').failures).toBe(1);
     expect(stage.state.releases).toHaveLength(1);
   });

@@ -1,24 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/scheduler/events.js';
 import { GIB } from '../../src/scheduler/units.js';
-import { spec, Stage } from '../support/stage.js';
-
-type Exited = Extract<EventBody, { type: 'exited' }>;
-
-function exited(model: string, generation: number, more: Partial<Exited> = {}): Exited {
-  return {
-    type: 'exited',
-    model,
-    generation,
-    exitClass: 'crashed',
-    exitCode: 1,
-    signal: null,
-    reason: 'it crashed',
-    device: null,
-    askedBytes: null,
-    ...more,
-  };
-}
+import { exited, spec, Stage } from '../support/stage.js';
 
 /** One card of 24 GiB with 1 GiB of margin: `a` and `b` do not fit together. */
 const oneCard = (settings: ConstructorParameters<typeof Stage>[0] = {}): Stage =>

@@ -10,27 +10,12 @@ import { freePort } from '../../src/engines/free-port.js';
 import { createSimEngine } from '../../src/engines/sim/engine.js';
 import type { Millis } from '../../src/scheduler/units.js';
 import { watch, type Watched } from './node-child.js';
+import { bareEntry } from './bare-entry.js';
 
 /** An entry of the catalog with the given options and no file. */
 export function simEntry(id: string, options: Readonly<Record<string, string>>): CatalogEntry {
   const list = Object.entries(options).map(([name, value]) => ({ name, value }));
-  return {
-    id,
-    aliases: [],
-    tags: [],
-    source: { kind: 'preset', path: 'models.ini', line: 1 },
-    options: list,
-    args: list.flatMap(({ name, value }) => [`--${name}`, value]),
-    files: null,
-    header: null,
-    invalid: null,
-    pin: false,
-    priority: 0,
-    loadOnStartup: false,
-    idleTimeoutMillis: null,
-    stopTimeoutMillis: 10_000,
-    contextTokens: null,
-  };
+  return bareEntry(id, { options: list, args: list.flatMap(({ name, value }) => [`--${name}`, value]) });
 }
 
 export interface SimChild extends Watched {

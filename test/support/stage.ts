@@ -26,6 +26,15 @@ export function spec(id: ModelId, gib: DeviceBytes, more: Partial<ModelSpec> = {
   };
 }
 
+type Exited = Extract<EventBody, { type: 'exited' }>;
+
+/** The end of one instance: a crash, unless a test says otherwise. */
+export function exited(model: ModelId, generation: number, more: Partial<Exited> = {}): Exited {
+  const exitCode = more.exitClass === 'stopped' ? 0 : 1;
+  const what = { exitClass: 'crashed', exitCode, signal: null, reason: 'it crashed' } as const;
+  return { type: 'exited', model, generation, ...what, device: null, askedBytes: null, ...more };
+}
+
 /** Plays events into the scheduler and looks at what comes out. Every turn is checked for what must always hold. */
 export class Stage {
   state: State;
@@ -107,24 +116,8 @@ export class Stage {
     return this.play({ type: 'ready', model, generation, contextTokens: 4096, effective: null }, later);
   }
 
-  exit(
-    model: ModelId,
-    exitClass: ExitClass = 'stopped',
-    more: Partial<Extract<EventBody, { type: 'exited' }>> = {},
-  ): this {
-    const { generation } = this.instance(model);
-    return this.play({
-      type: 'exited',
-      model,
-      generation,
-      exitClass,
-      exitCode: exitClass === 'stopped' ? 0 : 1,
-      signal: null,
-      reason: exitClass,
-      device: null,
-      askedBytes: null,
-      ...more,
-    });
+  exit(model: ModelId, exitClass: ExitClass = 'stopped', more: Partial<Exited> = {}): this {
+    return this.play(exited(model, this.instance(model).generation, { exitClass, reason: exitClass, ...more }));
   }
 
   operator(action: OperatorAction, model: ModelId): this {

@@ -2,7 +2,7 @@ import { withParentDeath } from '../../../native/parent-death.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import type { ChildOption } from '../../catalog/entry.js';
 import { renderArgs } from '../../catalog/build-entry.js';
-import { findOption, type OptionTable } from '../../catalog/option-table.js';
+import { findOption } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
@@ -10,23 +10,11 @@ import type { Command, Engine, Launch, Measurement } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
 import { parseProtocolLine } from '../protocol.js';
 import { estimatePlacements } from './estimate.js';
-import { measureByFitTool, type FitTool } from './fit-tool.js';
+import type { FoundBinary } from './find-binary.js';
+import { measureByFitTool } from './fit-tool.js';
 
-export interface LlamaServerEngineOptions {
-  /** Absolute path of the program. */
-  readonly binary: string;
-  /** Why this one, for logs and the screen. */
-  readonly reason: string;
-  /** What the binary understands; by default what llama-server of 2026 does. */
-  readonly options?: OptionTable;
-  /** The devices that the binary can use, as it names them; by default whatever a probe finds. */
-  readonly devices?: readonly DeviceName[];
-  /** Which build of the program it is. */
-  readonly build?: string;
-  /** True when its children take the role `measure`. */
-  readonly measureRole?: boolean;
-  /** What measures for builds without that role; absent: nothing does. */
-  readonly fitTool?: FitTool;
+/** What was found, and where its children run. What a binary did not say is as in llama-server of 2026. */
+export interface LlamaServerEngineOptions extends FoundBinary {
   /** Default: this process's. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }

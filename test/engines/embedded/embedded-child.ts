@@ -7,6 +7,7 @@ import type { CatalogEntry } from '../../../src/catalog/entry.js';
 import { createEmbeddedEngine } from '../../../src/engines/embedded/engine.js';
 import type { Engine, ExitVerdict } from '../../../src/engines/engine.js';
 import { EXIT_MESSAGE, type ChildMessage } from '../../../src/engines/messages.js';
+import { bareEntry } from '../../support/bare-entry.js';
 
 const childFile = fileURLToPath(new URL('../../../dist/src/engines/embedded/child.js', import.meta.url));
 
@@ -16,23 +17,13 @@ export const engine: Engine = createEmbeddedEngine({ reason: 'the test wants it'
 export function entryFor(path: string, options: Readonly<Record<string, string | true>> = {}): CatalogEntry {
   const given: Readonly<Record<string, string | true>> = { model: path, ...options };
   const all = Object.entries(given).map(([name, value]) => ({ name, value }));
-  return {
-    id: 'test/model:small',
-    aliases: [],
-    tags: [],
+  return bareEntry('test/model:small', {
     source: { kind: 'sample', path, line: null },
     options: all,
     args: all.flatMap(({ name, value }) => (value === true ? [`--${name}`] : [`--${name}`, value])),
     files: { shards: [path], projector: null, draft: null, sizeBytes: 12_000_000 },
-    header: null,
-    invalid: null,
-    pin: false,
-    priority: 0,
-    loadOnStartup: false,
-    idleTimeoutMillis: null,
-    stopTimeoutMillis: 10_000,
     contextTokens: options['ctx-size'] === undefined ? null : Number(options['ctx-size']),
-  };
+  });
 }
 
 export interface RunningChild extends AsyncDisposable {
