@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { MIB, type Millis } from '../scheduler/units.js';
 import { stripControls } from './control-sequences.js';
-import type { Command, Engine, ExitEvidence } from './engine.js';
+import type { Command, ExitEvidence, OutputReader, OutputStream } from './engine.js';
 import { LineSplitter } from './line-splitter.js';
 import { LogRing } from './log-ring.js';
 import { EXIT_MESSAGE, type ChildMessage } from './messages.js';
@@ -20,7 +20,7 @@ const LONGEST_TIMER_MILLIS: Millis = 2 ** 31 - 1;
 
 export interface SpawnChildOptions {
   readonly command: Command;
-  readonly parse: Engine['parse'];
+  readonly reader: OutputReader;
   /** Log lines kept; default 500. */
   readonly logLines?: number;
   /** What the child said of itself on its stdout. Never called after `onExit`. */
@@ -58,7 +58,7 @@ export interface ChildProcessHandle {
  * stderr are drained all the time, in bounded memory.
  */
 export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
-  const { command, parse, onMessage, onExit, onLog } = options;
+  const { command, reader, onMessage, onExit, onLog } = options;
   const ring = new LogRing(options.logLines ?? DEFAULT_LOG_LINES, MAX_LOG_BYTES);
   let asked = false;
   let ended = false;
@@ -71,8 +71,8 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
     ring.push(printable);
     onLog?.(printable);
   };
-  const output = (line: string): void => {
-    const message = ended ? null : parseSafely(parse, line);
+  const output = (line: string, stream: OutputStream): void => {
+    const message = ended ? null : readSafely(reader, line, stream);
     if (message === null) log(line);
     else onMessage(message);
   };
@@ -96,7 +96,10 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
 
   // A pipe whose reader has gone says so with an error event; the exit itself is seen elsewhere.
   subprocess.stdin.on('error', () => undefined);
-  const drained = Promise.all([drain(subprocess.stdout, output), drain(subprocess.stderr, log)]);
+  const drained = Promise.all([
+    drain(subprocess.stdout, (line) => output(line, 'stdout')),
+    drain(subprocess.stderr, (line) => output(line, 'stderr')),
+  ]);
 
   node.once('exit', (exitCode, signal) => {
     if (pid !== null) {
@@ -165,10 +168,10 @@ function startProcess(command: Command) {
   }
 }
 
-/** A parser that fails must not take the supervisor down: the line is a log line then. */
-function parseSafely(parse: Engine['parse'], line: string): ChildMessage | null {
+/** A reader that fails must not take the supervisor down: the line is a log line then. */
+function readSafely(reader: OutputReader, line: string, stream: OutputStream): ChildMessage | null {
   try {
-    return parse(line);
+    return reader.read(line, stream);
   } catch {
     return null;
   }

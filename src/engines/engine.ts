@@ -52,6 +52,15 @@ export interface Measurement {
   ended(evidence: ExitEvidence): Command | MeasuredResult;
 }
 
+/** Which pipe of a child a line came through. */
+export type OutputStream = 'stdout' | 'stderr';
+
+/** Reads what one child prints, a line at a time (untrusted text); it may remember what that child has said before. */
+export interface OutputReader {
+  /** Null means that the line is a log line. */
+  read(line: string, stream: OutputStream): ChildMessage | null;
+}
+
 export interface EngineCapabilities {
   /** Its children can report what a model needs without allocating it. */
   readonly measure: boolean;
@@ -70,8 +79,8 @@ export interface Engine {
   readonly build?: string;
   capabilities(): EngineCapabilities;
   command(launch: Launch): Command;
-  /** Reads one line of a child's output (untrusted text); null means that it is a log line. */
-  parse(line: string): ChildMessage | null;
+  /** A reader for the output of one child, from its first line on. */
+  reader(): OutputReader;
   classify(evidence: ExitEvidence): ExitVerdict;
   /**
    * What a model is expected to need, before anything was measured: ways to lay it out on the given devices,

@@ -1,11 +1,12 @@
 import type { Command, Engine, ExitEvidence, ExitVerdict, Measurement } from './engine.js';
 
 /** A measurement by one child that takes the role `measure` and says in one message what it found. */
-export function measureByRole(command: Command, engine: Pick<Engine, 'parse' | 'classify'>): Measurement {
+export function measureByRole(command: Command, engine: Pick<Engine, 'reader' | 'classify'>): Measurement {
+  const reader = engine.reader();
   return {
     command,
     read(line) {
-      const message = engine.parse(line);
+      const message = reader.read(line, 'stdout');
       return message?.type === 'measured' ? message.result : null;
     },
     ended: (evidence) => ({ result: 'failed', error: whyNothing(engine.classify(evidence), evidence) }),

@@ -1,4 +1,5 @@
 import { readCount, readMemoryTable, sumPerDevice } from './memory-table.js';
+import type { OutputReader } from './engine.js';
 import { CHILD_PREFIX, type ChildMemory, type ChildMessage, type MeasuredResult } from './messages.js';
 
 /** What a child says of itself in a `state` message. */
@@ -38,6 +39,11 @@ export function parseProtocolLine(line: string): ChildMessage | null {
     default:
       return null;
   }
+}
+
+/** Reads the messages of one child; they come on its stdout only. */
+export function createProtocolReader(): OutputReader {
+  return { read: (line, stream) => (stream === 'stdout' ? parseProtocolLine(line) : null) };
 }
 
 /** One message of a child to its router, without the line end. */

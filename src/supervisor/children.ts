@@ -109,7 +109,7 @@ export class Children {
     }
     const handle = spawnChild({
       command: engine.command({ entry: found, port, devices, role: 'instance' }),
-      parse: (line) => engine.parse(line),
+      reader: engine.reader(),
       onMessage: (message) => this.#said(model, generation, message),
       onExit: (evidence) => this.#exited({ model, generation }, evidence),
     });

@@ -141,11 +141,13 @@ function ask(job: Job, command: Command, measurement: Measurement): Promise<Meas
     let result: MeasuredResult | null = null;
     const handle = spawnChild({
       command,
-      parse: (line) => {
-        // Nothing that it says afterwards counts, and nothing that it still does is wanted.
-        result ??= measurement.read(line);
-        if (result !== null) job.handle?.kill();
-        return null;
+      reader: {
+        read(line, stream) {
+          // Nothing that it says afterwards counts, and nothing that it still does is wanted.
+          if (stream === 'stdout') result ??= measurement.read(line);
+          if (result !== null) job.handle?.kill();
+          return null;
+        },
       },
       onMessage: () => undefined,
       onExit: (evidence) => {

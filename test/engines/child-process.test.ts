@@ -77,10 +77,12 @@ describe('what a child says', () => {
     expect(child.handle.lines().join('').length).toBeLessThan(2 ** 20);
   });
 
-  it('goes on when the parser fails', async () => {
+  it('goes on when its reader fails', async () => {
     const child = start(`console.log('odd'); console.log('even');`, {
-      parse: () => {
-        throw new Error('a parser with a bug');
+      reader: {
+        read: () => {
+          throw new Error('a reader with a bug');
+        },
       },
     });
     await child.exited;
@@ -212,7 +214,7 @@ describe('a child whose supervisor ends', () => {
     const prepare = process.argv[3] === 'signalled' ? withParentDeath : (command) => command;
     const child = spawnChild({
       command: prepare({ file, args, env: { PATH: process.env.PATH } }),
-      parse: () => null, onMessage() {}, onExit() {},
+      reader: { read: () => null }, onMessage() {}, onExit() {},
       onLog(line) { if (line === 'up') console.log(child.pid); },
     });
     process.once('SIGUSR2', () => { throw new Error('a crash'); });`;

@@ -1,8 +1,8 @@
 import type { ChildProcessHandle, SpawnChildOptions } from '../../src/engines/child-process.js';
 import { spawnChild } from '../../src/engines/child-process.js';
-import type { Command, Engine, ExitEvidence } from '../../src/engines/engine.js';
+import type { Command, ExitEvidence } from '../../src/engines/engine.js';
 import type { ChildMessage } from '../../src/engines/messages.js';
-import { parseProtocolLine } from '../../src/engines/protocol.js';
+import { createProtocolReader } from '../../src/engines/protocol.js';
 
 export interface Watched {
   readonly handle: ChildProcessHandle;
@@ -22,15 +22,17 @@ export function script(source: string): Command {
 }
 
 /** Starts a command and keeps everything that it says. */
-export function watch(command: Command, options: Partial<Pick<SpawnChildOptions, 'logLines' | 'parse'>> = {}): Watched {
+export function watch(
+  command: Command,
+  options: Partial<Pick<SpawnChildOptions, 'logLines' | 'reader'>> = {},
+): Watched {
   const messages: ChildMessage[] = [];
   const log: string[] = [];
   const exits: ExitEvidence[] = [];
-  const parse: Engine['parse'] = parseProtocolLine;
   const { promise: exited, resolve } = Promise.withResolvers<ExitEvidence>();
   const handle = spawnChild({
     command,
-    parse,
+    reader: createProtocolReader(),
     ...options,
     onMessage: (message) => messages.push(message),
     onLog: (line) => log.push(line),

@@ -4,7 +4,7 @@ import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { childEnvironment } from '../child-environment.js';
 import type { Command, Engine, Launch } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
-import { parseProtocolLine } from '../protocol.js';
+import { createProtocolReader } from '../protocol.js';
 import { classifyEmbeddedExit } from './classify.js';
 import { selectDevices } from './devices.js';
 import { libraryVersion } from './library-version.js';
@@ -30,7 +30,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const childFile = options.childFile ?? fileURLToPath(new URL('./child.js', import.meta.url));
   const command = (launch: Launch): Command =>
     withParentDeath(describeCommand(launch, nodePath, childFile, environment));
-  const spoken = { parse: parseProtocolLine, classify: classifyEmbeddedExit };
+  const spoken = { reader: createProtocolReader, classify: classifyEmbeddedExit };
   return {
     name: 'embedded',
     reason,

@@ -8,7 +8,7 @@ import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
 import type { Command, Engine, Launch, Measurement } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
-import { parseProtocolLine } from '../protocol.js';
+import { createProtocolReader } from '../protocol.js';
 import { estimatePlacements } from './estimate.js';
 import type { FoundBinary } from './find-binary.js';
 import { measureByFitTool } from './fit-tool.js';
@@ -38,7 +38,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
   const measure = (launch: Omit<Launch, 'role'>): Measurement => {
     if (measureRole || fitTool === undefined) {
       return measureByRole(command({ ...launch, role: 'measure' }), {
-        parse: parseProtocolLine,
+        reader: createProtocolReader,
         classify: classifyExit,
       });
     }
@@ -60,7 +60,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     build: options.build ?? '',
     capabilities: () => ({ measure: measureRole || fitTool !== undefined, sleep: true }),
     command,
-    parse: parseProtocolLine,
+    reader: createProtocolReader,
     classify: classifyExit,
     estimate: (entry, devices) => estimatePlacements(entry, devices, options.devices ?? null),
     measure,

@@ -7,7 +7,7 @@ import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
 import type { Command, Engine, Launch } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
-import { parseProtocolLine } from '../protocol.js';
+import { createProtocolReader } from '../protocol.js';
 import { DEVICES_VARIABLE, LEDGER_VARIABLE, readSimSettings, SIM_OPTIONS, splitEvenly } from './options.js';
 
 export interface SimEngineOptions {
@@ -49,7 +49,7 @@ export function createSimEngine(options: SimEngineOptions): Engine {
       },
     };
   };
-  const spoken = { parse: parseProtocolLine, classify: classifyExit };
+  const spoken = { reader: createProtocolReader, classify: classifyExit };
   return {
     name: 'sim',
     reason: options.reason,

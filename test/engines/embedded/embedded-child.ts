@@ -49,10 +49,11 @@ export async function startChild(entry: CatalogEntry, chosenPort?: number): Prom
   const lines: string[] = [];
   const messages: ChildMessage[] = [];
   const watchers = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
+  const reader = engine.reader();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    createInterface({ input: child[stream] }).on('line', (line) => {
       lines.push(line);
-      const message = engine.parse(line);
+      const message = reader.read(line, stream);
       if (message) messages.push(message);
       for (const check of watchers) check();
     });

@@ -1,25 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeSampleModels } from '../../../src/catalog/sample-models/sample-models.js';
-import type { Measurement } from '../../../src/engines/engine.js';
-import type { ChildMemory, MeasuredResult } from '../../../src/engines/messages.js';
-import { watch } from '../../support/node-child.js';
+import type { ChildMemory } from '../../../src/engines/messages.js';
+import { runMeasurement } from '../../support/run-measurement.js';
 import { tempTree } from '../../support/temp-tree.js';
 import { engine, entryFor, startChild } from './embedded-child.js';
-
-async function run(made: Measurement | undefined): Promise<MeasuredResult> {
-  if (made === undefined) throw new Error('the embedded engine measures');
-  const found: MeasuredResult[] = [];
-  const parse = (line: string): null => {
-    const read = made.read(line);
-    if (read !== null) found.push(read);
-    return null;
-  };
-  const evidence = await watch(made.command, { parse }).exited;
-  const after = found[0] ?? made.ended(evidence);
-  if ('result' in after) return after;
-  throw new Error('it asks one child only');
-}
 
 const onHost = (memory: ChildMemory | undefined): { model: number; context: number } | undefined =>
   memory?.devices.find(({ kind }) => kind === 'host');
@@ -29,7 +14,7 @@ describe('a measuring child of the embedded engine', () => {
     const [model] = await writeSampleModels(tempTree({}));
     if (model === undefined) throw new Error('there are sample models');
     const entry = entryFor(model, { 'ctx-size': '512', parallel: '2' });
-    const found = await run(engine.measure?.({ entry, port: 1, devices: null }));
+    const found = await runMeasurement(engine.measure?.({ entry, port: 1, devices: null }));
     await using child = await startChild(entry);
     const ready = await child.until(({ type }) => type === 'ready');
     const measured = found.result === 'measured' ? found : null;
@@ -45,7 +30,7 @@ describe('a measuring child of the embedded engine', () => {
     ['is no model', { 'm.gguf': 'nothing of the kind' }, 'is not a GGUF file.'],
   ])('says what is wrong with a file that %s', async (_title, tree, words) => {
     const entry = entryFor(join(tempTree(tree), 'm.gguf'));
-    const found = await run(engine.measure?.({ entry, port: 1, devices: null }));
+    const found = await runMeasurement(engine.measure?.({ entry, port: 1, devices: null }));
     expect(found).toMatchObject({ result: 'failed', error: expect.stringContaining(words) as string });
   });
 });

@@ -2,12 +2,11 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/entry.js';
-import type { Measurement } from '../../../src/engines/engine.js';
 import { createLlamaServerEngine } from '../../../src/engines/llama-server/engine.js';
 import { findLlamaServer } from '../../../src/engines/llama-server/find-binary.js';
 import type { MeasuredResult } from '../../../src/engines/messages.js';
 import { MIB } from '../../../src/scheduler/units.js';
-import { watch } from '../../support/node-child.js';
+import { runMeasurement } from '../../support/run-measurement.js';
 import { simEntry } from '../../support/sim-world.js';
 import { tempTree } from '../../support/temp-tree.js';
 
@@ -86,22 +85,7 @@ async function measure(installed: Installed, of: CatalogEntry): Promise<Measured
   const engine = createLlamaServerEngine({ ...found, environment });
   const made = engine.measure?.({ entry: of, port: 1, devices: ['CUDA0'] });
   if (made === undefined) throw new Error('it measures');
-  return run(made);
-}
-
-async function run(made: Measurement): Promise<MeasuredResult> {
-  const found: MeasuredResult[] = [];
-  const parse = (line: string): null => {
-    const read = made.read(line);
-    if (read !== null) found.push(read);
-    return null;
-  };
-  for (let command = made.command; ;) {
-    const evidence = await watch(command, { parse }).exited;
-    const after = found[0] ?? made.ended(evidence);
-    if ('result' in after) return after;
-    command = after;
-  }
+  return runMeasurement(made);
 }
 
 const mib = (figure: number): number => (figure + 1) * MIB;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Measurement } from '../../../src/engines/engine.js';
-import type { MeasuredResult } from '../../../src/engines/messages.js';
 import { GIB } from '../../../src/scheduler/units.js';
 import { watch } from '../../support/node-child.js';
+import { runMeasurement } from '../../support/run-measurement.js';
 import { SimWorld, simEntry } from '../../support/sim-world.js';
 
 const DEVICES = [
@@ -27,23 +27,10 @@ function measurement({ engine }: SimWorld, options: Readonly<Record<string, stri
   return made;
 }
 
-/** Runs the measuring child to its end, as the supervisor does. */
-async function result(made: Measurement): Promise<MeasuredResult | null> {
-  const found: MeasuredResult[] = [];
-  const parse = (line: string): null => {
-    const read = made.read(line);
-    if (read !== null) found.push(read);
-    return null;
-  };
-  const evidence = await watch(made.command, { parse }).exited;
-  const after = found[0] ?? made.ended(evidence);
-  return 'result' in after ? after : null;
-}
-
 describe('a measuring child of the simulated engine', () => {
   it('says what the model would take, takes nothing, and leaves', async () => {
     const w = world();
-    const found = await result(measurement(w, { 'sim-size': '3GiB', 'ctx-size': '8192' }));
+    const found = await runMeasurement(measurement(w, { 'sim-size': '3GiB', 'ctx-size': '8192' }));
     const row = { kind: 'device', name: 'CUDA1', total: 24 * GIB, free: 24 * GIB, compute: 0 };
     expect(found).toMatchObject({ result: 'measured', min: { n_ctx: 8192, devices: [row] } });
     const [own] = found?.result === 'measured' ? found.min.devices : [];
@@ -57,7 +44,7 @@ describe('a measuring child of the simulated engine', () => {
     ['malformed', 'its figures make no sense'],
     ['sometimes', 'one of always, malformed, until-loaded is needed'],
   ])('fails %s, and says why', async (failure, words) => {
-    const found = await result(measurement(world(), { 'sim-measure-fails': failure }));
+    const found = await runMeasurement(measurement(world(), { 'sim-measure-fails': failure }));
     expect(found).toMatchObject({ result: 'failed', error: expect.stringContaining(words) as string });
   });
 
