@@ -83,9 +83,7 @@ async function measure(installed: Installed, of: CatalogEntry): Promise<Measured
   const found = await findLlamaServer(installed.binary, environment);
   if (found === null) throw new Error('it was installed');
   const engine = createLlamaServerEngine({ ...found, environment });
-  const made = engine.measure?.({ entry: of, port: 1, devices: ['CUDA0'] });
-  if (made === undefined) throw new Error('it measures');
-  return runMeasurement(made);
+  return runMeasurement(engine.measure?.({ entry: of, port: 1, devices: ['CUDA0'] }));
 }
 
 const mib = (figure: number): number => (figure + 1) * MIB;

@@ -33,7 +33,7 @@ describe('a measuring child of the simulated engine', () => {
     const found = await runMeasurement(measurement(w, { 'sim-size': '3GiB', 'ctx-size': '8192' }));
     const row = { kind: 'device', name: 'CUDA1', total: 24 * GIB, free: 24 * GIB, compute: 0 };
     expect(found).toMatchObject({ result: 'measured', min: { n_ctx: 8192, devices: [row] } });
-    const [own] = found?.result === 'measured' ? found.min.devices : [];
+    const [own] = found.result === 'measured' ? found.min.devices : [];
     expect((own?.model ?? 0) + (own?.context ?? 0)).toBe(3 * GIB);
     expect(await w.used('CUDA1')).toBe(0);
   });
