@@ -61,7 +61,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'the memory of an exited instance is held until it is seen to be back',
-    file: 'lifecycle.ts',
+    file: 'exits.ts',
     find: `  holdUntilReleased(turn, event.model, instance);\n`,
     replace: '',
   },
@@ -221,8 +221,44 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'running out of memory raises the claim',
-    file: 'lifecycle.ts',
+    file: 'exits.ts',
     find: `raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised`,
     replace: 'raised: model.raised',
+  },
+  {
+    guard: 'a port that is taken is no failure of the model',
+    file: 'exits.ts',
+    find: `  const again = portsLost > 0 && portsLost < PORT_TRIES;`,
+    replace: `  const again = portsLost > PORT_TRIES;`,
+  },
+  {
+    guard: 'ports that are taken again and again are a failure',
+    file: 'exits.ts',
+    find: ` && portsLost < PORT_TRIES`,
+    replace: '',
+  },
+  {
+    guard: 'a load that was stopped since it stalled has failed',
+    file: 'exits.ts',
+    find: ` && silence === null)`,
+    replace: ')',
+  },
+  {
+    guard: 'race: a load that has come up meanwhile has not stalled',
+    file: 'silence.ts',
+    find: `?.phase !== 'loading') return;`,
+    replace: ` === null) return;`,
+  },
+  {
+    guard: 'a model that seems hung is killed only where the user said so',
+    file: 'silence.ts',
+    find: `  if (killHung) {`,
+    replace: `  if (killHung || silentMillis > 0) {`,
+  },
+  {
+    guard: 'clients whose time is over do not keep a child from leaving',
+    file: 'lifecycle.ts',
+    find: `  turn.effects.push({ type: 'hang-up', model: id, generation });\n`,
+    replace: '',
   },
 ];

@@ -85,6 +85,7 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
 
 /** The state as a word, with what matters more than the state itself. */
 export function stateOf(model: ModelView): { word: string; tone: Tone } {
+  if (model.hungSince !== null && model.word === 'ready') return { word: 'HUNG', tone: 'bad' };
   if (model.draining && model.word !== 'stopping') return { word: 'DRAINING', tone: 'warn' };
   const word = model.word.toUpperCase();
   switch (model.word) {

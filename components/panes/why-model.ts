@@ -82,6 +82,10 @@ function stopText(model: ModelView): string {
       return stop.change === 'removed' ? 'the catalog no longer has it' : 'its catalog entry has changed';
     case 'shutdown':
       return 'the supervisor is stopping';
+    case 'stalled':
+      return 'nothing was heard of it while it was loading (--load-timeout)';
+    case 'hung':
+      return 'it had hung (--kill-hung)';
   }
 }
 

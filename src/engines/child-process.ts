@@ -1,16 +1,15 @@
 import { execa } from 'execa';
-import { once } from 'node:events';
-import type { Readable } from 'node:stream';
-import { MIB, type Millis } from '../scheduler/units.js';
+import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
 import { stripControls } from './control-sequences.js';
+import { drain } from './drain.js';
 import type { Command, ExitEvidence, OutputReader, OutputStream } from './engine.js';
-import { LineSplitter } from './line-splitter.js';
 import { LogRing } from './log-ring.js';
 import { EXIT_MESSAGE, type ChildMessage } from './messages.js';
 import { forget, killAtExit, killGroup, signalProcess } from './process-group.js';
 import { spawnFailure } from './spawn-failure.js';
 
-const MAX_LINE_BYTES = MIB;
+/** Of a log line no more than this is kept. */
+const LONGEST_LOG_LINE_CHARS = 4096;
 const MAX_LOG_BYTES = MIB;
 const DEFAULT_LOG_LINES = 500;
 /** A grandchild in another process group may hold the pipes open: the exit is reported all the same. */
@@ -46,6 +45,8 @@ export interface ChildProcessHandle {
   readonly pid: number | null;
   /** The last log lines, oldest first, safe to print. */
   lines(): readonly string[];
+  /** Everything that it has printed so far, on both pipes. */
+  printedBytes(): Bytes;
   /** Asks the child to leave, and kills its group when it has not within the limit. The earliest limit counts. */
   stop(options: StopOptions): void;
   /** Kills the child and everything in its process group, now. */
@@ -67,7 +68,8 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
 
   const log = (line: string): void => {
     if (ended) return;
-    const printable = stripControls(line);
+    const isLong = line.length > LONGEST_LOG_LINE_CHARS;
+    const printable = stripControls(isLong ? `${line.slice(0, LONGEST_LOG_LINE_CHARS - 1)}…` : line);
     ring.push(printable);
     onLog?.(printable);
   };
@@ -87,7 +89,13 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
   if (subprocess instanceof Error) {
     log(spawnFailure(command.file, { originalMessage: subprocess.message }));
     queueMicrotask(() => report(null, null));
-    return { pid: null, lines: () => ring.lines(), stop: () => undefined, kill: () => undefined };
+    return {
+      pid: null,
+      lines: () => ring.lines(),
+      printedBytes: () => 0,
+      stop: () => undefined,
+      kill: () => undefined,
+    };
   }
   const node = subprocess.nodeChildProcess;
   const pid = subprocess.pid ?? null;
@@ -96,10 +104,10 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
 
   // A pipe whose reader has gone says so with an error event; the exit itself is seen elsewhere.
   subprocess.stdin.on('error', () => undefined);
-  const drained = Promise.all([
+  const pipes = [
     drain(subprocess.stdout, (line) => output(line, 'stdout')),
     drain(subprocess.stderr, (line) => output(line, 'stderr')),
-  ]);
+  ];
 
   node.once('exit', (exitCode, signal) => {
     if (pid !== null) {
@@ -107,6 +115,8 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
       forget(pid);
     }
     clearTimeout(killTimer);
+    for (const pipe of pipes) pipe.finish();
+    const drained = Promise.all(pipes.map(({ ended }) => ended));
     void Promise.race([drained, elapsed(LAST_OUTPUT_MILLIS)]).then(() => {
       report(exitCode, signal);
       subprocess.stdout.destroy();
@@ -129,6 +139,7 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
   return {
     pid,
     lines: () => ring.lines(),
+    printedBytes: () => pipes.reduce((sum, pipe) => sum + pipe.bytes(), 0),
     kill,
     stop({ loading, timeoutMillis }) {
       if (pid === null || !running()) return;
@@ -175,14 +186,6 @@ function readSafely(reader: OutputReader, line: string, stream: OutputStream): C
   } catch {
     return null;
   }
-}
-
-async function drain(stream: Readable, onLine: (line: string) => void): Promise<void> {
-  const splitter = new LineSplitter(onLine, MAX_LINE_BYTES);
-  stream.on('data', (chunk: Buffer) => splitter.push(chunk));
-  stream.on('error', () => undefined);
-  if (!stream.closed) await once(stream, 'close').catch(() => undefined);
-  splitter.end();
 }
 
 function elapsed(millis: Millis): Promise<void> {

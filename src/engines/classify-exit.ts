@@ -38,7 +38,7 @@ const CAUSES: readonly { readonly exitClass: ExitVerdict['exitClass']; readonly 
   {
     exitClass: 'bad-arguments',
     pattern:
-      /^error: (?:invalid|unknown|expected value|unsupported|failed to parse)|error while handling argument|invalid argument:|unknown argument|invalid value .* for --/i,
+      /^error: (?:invalid|unknown|expected value|unsupported|failed to parse)|error while handling argument|invalid argument:|unknown argument|invalid value .{0,200} for --/i,
   },
   {
     exitClass: 'unreadable-model',

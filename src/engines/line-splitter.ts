@@ -1,6 +1,7 @@
 import type { Bytes } from '../scheduler/units.js';
 
 const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = '\r';
 
 /**
  * Cuts a stream of bytes into lines, whatever the chunks are. A line longer than `maxBytes` is cut: its
@@ -28,8 +29,12 @@ export class LineSplitter {
         this.#append(chunk.subarray(start));
         return;
       }
-      this.#append(chunk.subarray(start, end));
-      this.#finish();
+      const isWhole = this.#length === 0 && !this.#dropping && end - start <= this.#maxBytes;
+      if (isWhole) this.#deliver(chunk.toString('utf8', start, end));
+      else {
+        this.#append(chunk.subarray(start, end));
+        this.#finish();
+      }
       this.#dropping = false;
       start = end + 1;
     }
@@ -53,9 +58,17 @@ export class LineSplitter {
 
   #finish(): void {
     if (this.#dropping) return;
-    const text = Buffer.concat(this.#pieces).toString('utf8').replace(/\r+$/, '');
+    const text = Buffer.concat(this.#pieces).toString('utf8');
     this.#pieces = [];
     this.#length = 0;
-    this.#onLine(text.slice(text.lastIndexOf('\r') + 1));
+    this.#deliver(text);
+  }
+
+  #deliver(text: string): void {
+    // By hand: a regular expression for the end of a line full of them would look at each of them for each of them.
+    let end = text.length;
+    while (end > 0 && text[end - 1] === CARRIAGE_RETURN) end -= 1;
+    const start = end === 0 ? 0 : text.lastIndexOf(CARRIAGE_RETURN, end - 1) + 1;
+    this.#onLine(start === 0 && end === text.length ? text : text.slice(start, end));
   }
 }

@@ -31,6 +31,8 @@ const EVENT_TYPES: Readonly<Record<Event['type'], true>> = {
   measured: true,
   margin: true,
   exited: true,
+  stalled: true,
+  hung: true,
   operator: true,
   timer: true,
   shutdown: true,

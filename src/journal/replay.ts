@@ -193,6 +193,8 @@ function isStray(state: State, event: Event): boolean {
     case 'sleeping':
     case 'parked':
     case 'exited':
+    case 'stalled':
+    case 'hung':
       return instanceOf(state, event.model, event.generation) === null;
     case 'configured':
     case 'catalog':

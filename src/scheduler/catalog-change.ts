@@ -48,6 +48,7 @@ function newModel(spec: ModelSpec, pinned: boolean): Model {
     lastStop: null,
     lastExit: null,
     failures: 0,
+    portsLost: 0,
     retryAt: 0,
     removed: false,
     ...whatIsKnown(spec),

@@ -14,5 +14,6 @@ export const DEFAULT_SETTINGS: Settings = {
   queueTimeoutMillis: 0,
   measures: false,
   measureLimitMillis: 300_000,
+  killHung: false,
   releaseLimitMillis: 5000,
 };

@@ -19,6 +19,8 @@ export type Effect =
       /** After this long the process group is killed; 0 kills at once. */
       readonly timeoutMillis: Millis;
     }
+  /** End the requests that an instance still answers: it is about to stop, and they have had their time. */
+  | { readonly type: 'hang-up'; readonly model: ModelId; readonly generation: number }
   | { readonly type: 'grant'; readonly request: RequestId; readonly model: ModelId; readonly generation: number }
   | {
       readonly type: 'reject';

@@ -92,6 +92,23 @@ export type EventBody =
       readonly device: DeviceName | null;
       readonly askedBytes: Bytes | null;
     }
+  /** A child that loads has given no sign of life for so long: no output, no progress, no growth in memory. */
+  | {
+      readonly type: 'stalled';
+      readonly model: ModelId;
+      readonly generation: number;
+      readonly silentMillis: Millis;
+    }
+  /**
+   * A child at work has given no sign of life for so long: no answer on /health, no token, no CPU time used. Null: it
+   * gives one again.
+   */
+  | {
+      readonly type: 'hung';
+      readonly model: ModelId;
+      readonly generation: number;
+      readonly silentMillis: Millis | null;
+    }
   | { readonly type: 'operator'; readonly action: OperatorAction; readonly model: ModelId }
   | { readonly type: 'timer'; readonly timer: TimerName }
   | { readonly type: 'shutdown' };

@@ -2,7 +2,7 @@ import { bytesOn } from './amounts.js';
 import type { Layout, Room, Verdict } from './admission.js';
 import type { DeviceFigures, PassedOver, Victim } from './decisions.js';
 import type { Shortage } from './policies.js';
-import type { PolicyName, Settings, StopReason } from './state.js';
+import type { PolicyName, Settings, Silence, StopReason } from './state.js';
 import { GIB, MIB, type Bytes, type DeviceBytes, type Millis } from './units.js';
 
 /** Bytes for people: GiB with one decimal, MiB below one GiB. */
@@ -152,5 +152,16 @@ export function sayStopReason(reason: StopReason | null): string {
       return reason.change === 'removed' ? 'no longer in the catalog' : 'its options or files changed';
     case 'shutdown':
       return 'shutting down';
+    case 'stalled':
+    case 'hung':
+      return saySilence(reason);
   }
+}
+
+/** `stalled: nothing heard for 5m00s`. */
+export function saySilence({ kind, silentMillis }: Silence): string {
+  const time = sayDuration(silentMillis);
+  return kind === 'stalled'
+    ? `stalled: nothing heard for ${time}`
+    : `hung: no answer, no token and no CPU time used for ${time}`;
 }

@@ -1,29 +1,15 @@
-import { believable, bytesOn, isAmount, largerOf } from './amounts.js';
+import { believable, largerOf } from './amounts.js';
 import type { Layout } from './admission.js';
 import type { EventBody } from './events.js';
-import { sayAmounts, sayDuration, sayStopReason } from './explain.js';
-import type { ExitReport, Instance, Model, Release, StopReason } from './state.js';
+import { sayAmounts, sayDuration } from './explain.js';
+import type { Instance, Model, StopReason } from './state.js';
 import { retryMeasuring } from './measure.js';
-import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
 import { takeReports } from './reports.js';
-import {
-  entryOf,
-  instanceOf,
-  modelOf,
-  note,
-  ownModels,
-  patchInstance,
-  patchModel,
-  remember,
-  type Turn,
-} from './turn.js';
+import { instanceOf, modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { DeviceBytes, Millis, ModelId } from './units.js';
 
-/** Loads of one model that run out of memory, or lose their port, in a row before its waiters are told. */
-const LOAD_TRIES = { 'out-of-memory': 2, 'port-in-use': 3 } as const;
-
-const FIRST_BACKOFF_MILLIS = 1000;
-const LONGEST_BACKOFF_MILLIS = 60_000;
+/** At most this long for a child to leave that has nothing left to do: at shutdown, or once its drain is over. */
+const IDLE_STOP_MILLIS = 2000;
 
 /** Reserves what the layout needs and asks for a child of a new generation. */
 export function startInstance(turn: Turn, model: Model, layout: Layout, beyondLimits: boolean): void {
@@ -46,6 +32,7 @@ export function startInstance(turn: Turn, model: Model, layout: Layout, beyondLi
     beyondLimits: layout.squeezed || beyondLimits,
     resident: {},
     leases: [],
+    hungSince: null,
     draining: null,
     stopReason: null,
     fingerprint: model.spec.fingerprint,
@@ -65,7 +52,7 @@ export function wakeInstance(turn: Turn, model: Model, beyondLimits: boolean): v
 }
 
 /** True for a child that has not been up yet: it does not read its messages. */
-function isStarting(instance: Instance): boolean {
+export function isStarting(instance: Instance): boolean {
   return instance.phase === 'loading' && instance.readyAt === null;
 }
 
@@ -97,6 +84,26 @@ export function drainInstance(turn: Turn, id: ModelId, reason: StopReason, limit
     const timer = { kind: 'drain', model: id, generation: instance.generation } as const;
     turn.effects.push({ type: 'arm-timer', at: turn.state.now + limitMillis, timer });
   }
+}
+
+/** The time that requests in flight were given is over: they are ended, and the child has nothing left to wait for. */
+export function endDrain(turn: Turn, id: ModelId, generation: number): void {
+  const model = modelOf(turn.state, id);
+  const instance = instanceOf(turn.state, id, generation);
+  if (model === null || instance === null || instance.draining === null) return;
+  turn.effects.push({ type: 'hang-up', model: id, generation });
+  stopInstance(turn, id, instance.draining, Math.min(model.spec.stopTimeoutMillis, IDLE_STOP_MILLIS));
+}
+
+/** Requests in flight are given the model's stop-timeout; one without any, whatever it is doing, has to go at once. */
+export function stopForShutdown(turn: Turn, id: ModelId): void {
+  const model = modelOf(turn.state, id);
+  if (!model?.instance) return;
+  const { instance, spec } = model;
+  const idleLimit = Math.min(spec.stopTimeoutMillis, IDLE_STOP_MILLIS);
+  const timeoutMillis = instance.leases.length > 0 ? spec.stopTimeoutMillis : idleLimit;
+  if (instance.phase !== 'stopping') stopInstance(turn, id, { kind: 'shutdown' }, timeoutMillis);
+  else turn.effects.push({ type: 'stop', model: id, generation: instance.generation, loading: false, timeoutMillis });
 }
 
 /** A pinned model never leaves by a decision: one that was about to, once its requests had ended, stays. */
@@ -132,7 +139,7 @@ function becomeReady(turn: Turn, id: ModelId, instance: Instance, event: Extract
   const ready = { phase: 'ready', readyAt: now, lastUsedAt: now, progress: null, contextTokens } as const;
   patchInstance(turn, id, { ...ready, ...claimWhenReady(instance, event.effective) });
   const loadMillis = now - instance.spawnedAt;
-  patchModel(turn, id, { failures: 0, retryAt: 0, loadMillis, lastExit: null });
+  patchModel(turn, id, { failures: 0, portsLost: 0, retryAt: 0, loadMillis, lastExit: null });
   const { claim = instance.claim } = modelOf(turn.state, id)?.instance ?? {};
   note(turn, 'ready', id, `${id}: ready after ${sayDuration(loadMillis)}, holds ${sayAmounts(claim)}`);
   takeReports(turn, event.reports ?? [], id);
@@ -158,117 +165,4 @@ export function onResting(turn: Turn, event: Extract<EventBody, { type: 'sleepin
   const instance = instanceOf(turn.state, event.model, event.generation);
   if (instance?.phase !== 'ready' || instance.leases.length > 0) return;
   patchInstance(turn, event.model, { phase: event.type, awakeClaim: instance.claim, restingSince: turn.state.now });
-}
-
-/** A child's exit, in whichever phase; a second report of the same exit finds nothing. */
-export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' }>): void {
-  const instance = instanceOf(turn.state, event.model, event.generation);
-  const model = modelOf(turn.state, event.model);
-  if (instance === null || model === null) return;
-
-  holdUntilReleased(turn, event.model, instance);
-  const report: ExitReport = {
-    at: turn.state.now,
-    generation: event.generation,
-    duringLoad: isStarting(instance),
-    exitClass: event.exitClass,
-    exitCode: event.exitCode,
-    signal: event.signal,
-    reason: event.reason,
-    device: event.device,
-  };
-  turn.state.running = turn.state.running.filter((id) => id !== event.model);
-  patchModel(turn, event.model, { instance: null, lastExit: report, lastStop: instance.stopReason });
-  if (instance.phase === 'stopping') afterStop(turn, event.model, instance);
-  else afterFailure(turn, model, instance, report, event.askedBytes);
-}
-
-function afterStop(turn: Turn, id: ModelId, instance: Instance): void {
-  const model = modelOf(turn.state, id);
-  if (model?.removed) {
-    delete ownModels(turn)[id];
-    turn.state.modelOrder = turn.state.modelOrder.filter((other) => other !== id);
-    return;
-  }
-  note(turn, 'exit', id, `${id}: stopped (${sayStopReason(instance.stopReason)})`);
-  if (model?.pinned) wantPinned(turn, id);
-}
-
-function afterFailure(
-  turn: Turn,
-  model: Model,
-  instance: Instance,
-  report: ExitReport,
-  askedBytes: number | null,
-): void {
-  const { id } = model.spec;
-  const failures = model.failures + 1;
-  const backoff = Math.min(LONGEST_BACKOFF_MILLIS, FIRST_BACKOFF_MILLIS * 2 ** (failures - 1));
-  const outOfMemory = report.exitClass === 'out-of-memory';
-  const again = report.duringLoad && mayTryAgain(report, failures) && entryOf(turn.state, id) !== null;
-  patchModel(turn, id, {
-    failures,
-    retryAt: again ? turn.state.now : turn.state.now + backoff,
-    raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised,
-  });
-
-  const when = report.duringLoad ? 'while loading' : 'while serving';
-  const next = again ? '; trying once more' : '';
-  const number = note(
-    turn,
-    outOfMemory ? 'out-of-memory' : 'exit',
-    id,
-    `${id}: ended ${when}: ${report.reason}${next}`,
-  );
-  if (report.duringLoad && !again) {
-    rejectWaiters(turn, id, {
-      status: 503,
-      code: outOfMemory ? 'out_of_memory' : 'model_failed_to_load',
-      message: `model '${id}' failed to load: ${report.reason}`,
-      retryAfterSeconds: Math.ceil(backoff / 1000),
-      decision: number,
-    });
-    dropEntry(turn, id);
-  }
-  if (model.pinned && !model.removed) wantPinned(turn, id);
-  if (!again)
-    turn.effects.push({ type: 'arm-timer', at: turn.state.now + backoff, timer: { kind: 'retry', model: id } });
-}
-
-function mayTryAgain(report: ExitReport, failures: number): boolean {
-  const { exitClass } = report;
-  return (exitClass === 'out-of-memory' || exitClass === 'port-in-use') && failures < LOAD_TRIES[exitClass];
-}
-
-/**
- * At least what it had when it failed plus what it then asked for, where the log says so. Never more than it can have
- * alone: a figure from a log must not make a model too large for ever.
- */
-function raisedClaim(
-  turn: Turn,
-  model: Model,
-  instance: Instance,
-  { device: name }: ExitReport,
-  askedBytes: number | null,
-): DeviceBytes | null {
-  const device = name === null ? undefined : turn.state.devices[name];
-  if (name === null || device === undefined || askedBytes === null || !isAmount(askedBytes)) return model.raised;
-  const most = Math.max(0, device.totalBytes - device.marginBytes);
-  const wanted = Math.min(most, bytesOn(instance.resident, name) + askedBytes);
-  return largerOf(model.raised ?? {}, { [name]: Math.max(wanted, bytesOn(instance.claim, name)) });
-}
-
-/** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */
-function holdUntilReleased(turn: Turn, id: ModelId, instance: Instance): void {
-  const held = Object.fromEntries(
-    Object.entries(instance.claim).filter(([device, bytes]) => bytes > 0 && turn.state.devices[device]?.sample),
-  );
-  if (Object.keys(held).length === 0) return;
-  const { now, settings, devices } = turn.state;
-  const usedBefore = Object.fromEntries(Object.keys(held).map((name) => [name, devices[name]?.sample?.usedBytes ?? 0]));
-  const { generation, pid, resident } = instance;
-  const release: Release = { model: id, generation, pid, exitedAt: now, held, resident, usedBefore };
-  turn.state.releases = [...turn.state.releases, release];
-  const timer = { kind: 'release', model: id, generation } as const;
-  turn.effects.push({ type: 'arm-timer', at: now + settings.releaseLimitMillis, timer });
 }

@@ -90,6 +90,7 @@ function modelView(model: Model): ModelView {
     progress: instance?.progress ?? null,
     loadMillis: model.loadMillis,
     draining: (instance?.draining ?? null) !== null,
+    hungSince: instance?.hungSince ?? null,
     lastStop: model.lastStop,
     lastExit: model.lastExit,
   };

@@ -66,6 +66,8 @@ export interface ModelView {
   /** How long its latest load took; ETA = loadingSince + loadMillis. */
   readonly loadMillis: Millis | null;
   readonly draining: boolean;
+  /** Since when it has given no sign of life, although it is at work: no answer, no token, no CPU time. */
+  readonly hungSince: Millis | null;
   readonly lastStop: StopReason | null;
   readonly lastExit: ExitReport | null;
 }

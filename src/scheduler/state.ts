@@ -75,6 +75,8 @@ export interface Settings {
   readonly measures: boolean;
   /** A measuring child that takes longer is stopped, and its model counts as failed to measure. */
   readonly measureLimitMillis: Millis;
+  /** True when an instance that is hung is killed, not only reported. */
+  readonly killHung: boolean;
   /** How long an exited instance's memory may take to come back before it is written off. */
   readonly releaseLimitMillis: Millis;
 }
@@ -109,7 +111,15 @@ export type StopReason =
   | { readonly kind: 'evicted'; readonly by: ModelId; readonly decision: number }
   | { readonly kind: 'idle' }
   | { readonly kind: 'catalog'; readonly change: 'removed' | 'changed' }
-  | { readonly kind: 'shutdown' };
+  | { readonly kind: 'shutdown' }
+  | Silence;
+
+/** Why an instance was stopped that had given no sign of life for so long; that is a failure. */
+export interface Silence {
+  /** While it was loading, or while it was at work. */
+  readonly kind: 'stalled' | 'hung';
+  readonly silentMillis: Millis;
+}
 
 /** One child process serving one model. Its generation is never used again. */
 export interface Instance {
@@ -132,6 +142,8 @@ export interface Instance {
   /** What a probe attributes to the process tree; a device that is not named is unknown, not zero. */
   readonly resident: DeviceBytes;
   readonly leases: readonly RequestId[];
+  /** Since when it has given no sign of life, although it is at work; null: all is well. */
+  readonly hungSince: Millis | null;
   /** True when it was loaded although it did not fit: `--admission proceed`, or alone and left to its own fitting. */
   readonly beyondLimits: boolean;
   /** Takes no new lease: it leaves once its current ones have ended. */
@@ -142,7 +154,15 @@ export interface Instance {
 
 /** What a child's exit was, told from its exit code, signal and last output. */
 export type ExitClass =
-  'stopped' | 'out-of-memory' | 'bad-arguments' | 'unreadable-model' | 'port-in-use' | 'killed' | 'crashed';
+  | 'stopped'
+  | 'out-of-memory'
+  | 'bad-arguments'
+  | 'unreadable-model'
+  | 'port-in-use'
+  | 'stalled'
+  | 'hung'
+  | 'killed'
+  | 'crashed';
 
 /** How the latest instance of a model ended. */
 export interface ExitReport {
@@ -169,6 +189,8 @@ export interface Model {
   readonly lastExit: ExitReport | null;
   /** Failures in a row; reset by success or by the operator. */
   readonly failures: number;
+  /** Loads in a row that found their port taken. */
+  readonly portsLost: number;
   /** Not loaded again before this time. */
   readonly retryAt: Millis;
   /** Highest bytes seen at work in a run with the same fingerprint. */

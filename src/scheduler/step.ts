@@ -3,9 +3,10 @@ import { onCatalog } from './catalog-change.js';
 import type { Decision } from './decisions.js';
 import type { Effect } from './effects.js';
 import type { Event, TimerName } from './events.js';
+import { onExited } from './exits.js';
 import { sayAmounts } from './explain.js';
 import { onQueueTimeout, onRequest, onRequestEnded } from './leases.js';
-import { onExited, onReady, onResting, stopInstance } from './lifecycle.js';
+import { endDrain, onReady, onResting, stopForShutdown } from './lifecycle.js';
 import { onOperator } from './operator.js';
 import { planQueue } from './plan-queue.js';
 import { dropEntry, rejectWaiters } from './queue.js';
@@ -13,6 +14,7 @@ import { onMargin, setMargins } from './margins.js';
 import { cancelMeasuring, onMeasured, onMeasureLimit, startMeasuring } from './measure.js';
 import { runningOf } from './running.js';
 import { onSample } from './samples.js';
+import { onHung, onStalled } from './silence.js';
 import type { Settings, State } from './state.js';
 import { beginTurn, entryOf, instanceOf, note, patchInstance, type Turn } from './turn.js';
 
@@ -120,6 +122,12 @@ function handle(turn: Turn, event: Event): void {
     case 'exited':
       onExited(turn, event);
       return;
+    case 'stalled':
+      onStalled(turn, event);
+      return;
+    case 'hung':
+      onHung(turn, event);
+      return;
     case 'operator':
       onOperator(turn, event);
       return;
@@ -148,11 +156,9 @@ function onTimer(turn: Turn, timer: TimerName): void {
     case 'release':
       writeOffRelease(turn, timer);
       return;
-    case 'drain': {
-      const instance = instanceOf(turn.state, timer.model, timer.generation);
-      if (instance !== null && instance.draining !== null) stopInstance(turn, timer.model, instance.draining);
+    case 'drain':
+      endDrain(turn, timer.model, timer.generation);
       return;
-    }
   }
 }
 
@@ -180,7 +186,7 @@ function onShutdown(turn: Turn): void {
     rejectWaiters(turn, model, { status: 503, code: 'shutting_down', message, retryAfterSeconds: null, decision: 0 });
     dropEntry(turn, model);
   }
-  for (const id of Object.keys(turn.state.models)) stopInstance(turn, id, { kind: 'shutdown' });
+  for (const id of turn.state.running) stopForShutdown(turn, id);
 }
 
 /** Devices are watched closely while anything loads, stops or gives memory back. */

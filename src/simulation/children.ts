@@ -154,6 +154,7 @@ export class Children {
       child.need = sum(child.need, child.model.grows);
       this.#allocate(child, child.model.grows);
     }
+    if (fault('hangs')) this.#hang(child);
     if (fault('crashServing')) after(random.between(0, 2000), () => this.#die(child, CRASH));
   }
 
@@ -170,6 +171,21 @@ export class Children {
     for (const child of this.living()) if (child.model.spec.id === model) this.#die(child, CRASH);
   }
 
+  /** Its clients are told that their time is over. */
+  hangUp({ generation }: Of<'hang-up'>): void {
+    const child = this.all.get(generation);
+    if (child !== undefined) this.#onCut(child.leases);
+  }
+
+  #hang(child: Child): void {
+    const { after, random, tell } = this.#hub;
+    const about = { type: 'hung', model: child.model.spec.id, generation: child.generation } as const;
+    // Whoever watches it may be late: what it says of one that has gone must do no harm.
+    const noticed = random.between(0, 4000);
+    after(noticed, () => tell({ ...about, silentMillis: 3000 }));
+    if (random.chance(0.5)) after(noticed + random.between(0, 4000), () => tell({ ...about, silentMillis: null }));
+  }
+
   #load(child: Child): void {
     const { after, fault, random, tell } = this.#hub;
     const { spec, loadMillis } = child.model;
@@ -177,7 +193,7 @@ export class Children {
     const crashesAt = fault('crashLoading') ? random.between(1, LOAD_STEPS) : 0;
     const goal = spec.contextPinned && !spec.fits ? child.need : this.#shrunk(child.need);
     child.need = goal;
-    this.#loadPart(child, goal, millis, 1, crashesAt);
+    this.#loadPart(child, goal, millis, 1, crashesAt, fault('stallsLoading') ? random.between(1, LOAD_STEPS) : 0);
     if (fault('saysAbsurd')) {
       after(millis / 2, () =>
         tell({
@@ -191,9 +207,16 @@ export class Children {
   }
 
   /** One part after the other, whatever else happens in the same instant. */
-  #loadPart(child: Child, goal: DeviceBytes, millis: Millis, part: number, crashesAt: number): void {
-    this.#hub.after(millis / LOAD_STEPS, () => {
+  #loadPart(child: Child, goal: DeviceBytes, millis: Millis, part: number, crashesAt: number, stallsAt: number): void {
+    const { after, random, tell } = this.#hub;
+    const { generation } = child;
+    const { id } = child.model.spec;
+    after(millis / LOAD_STEPS, () => {
       if (child.phase !== 'loading') return;
+      if (part === stallsAt) {
+        after(random.between(0, 4000), () => tell({ type: 'stalled', model: id, generation, silentMillis: 3000 }));
+        return;
+      }
       if (part === crashesAt) {
         this.#die(child, CRASH);
         return;
@@ -205,8 +228,8 @@ export class Children {
         return;
       }
       const value = part / LOAD_STEPS;
-      this.#say(child, { type: 'progress', model: child.model.spec.id, generation: child.generation, value });
-      this.#loadPart(child, goal, millis, part + 1, crashesAt);
+      this.#say(child, { type: 'progress', model: id, generation, value });
+      this.#loadPart(child, goal, millis, part + 1, crashesAt, stallsAt);
     });
   }
 
@@ -249,6 +272,12 @@ export class Children {
     if (phase !== 'resting') return;
     child.phase = 'waking';
     child.uses += 1;
+    if (this.#hub.fault('stallsLoading')) {
+      this.#hub.after(2000, () =>
+        this.#hub.tell({ type: 'stalled', model: model.spec.id, generation, silentMillis: 2000 }),
+      );
+      return;
+    }
     this.#hub.after(model.rest?.wakeMillis ?? 0, () => {
       if (child.phase !== 'waking') return;
       const missing = Object.fromEntries(

@@ -100,6 +100,10 @@ export interface Faults {
   readonly crashStopping: number;
   readonly ignoresStop: number;
   readonly slowLoad: number;
+  /** A load goes on no more, and after a while that is noticed. */
+  readonly stallsLoading: number;
+  /** A child at work does nothing more, and is noticed; it may come to life again. */
+  readonly hangs: number;
   readonly saysTwice: number;
   readonly saysLate: number;
   readonly saysAbsurd: number;
@@ -127,6 +131,8 @@ export const NO_FAULTS: Faults = {
   crashStopping: 0,
   ignoresStop: 0,
   slowLoad: 0,
+  stallsLoading: 0,
+  hangs: 0,
   saysTwice: 0,
   saysLate: 0,
   saysAbsurd: 0,

@@ -152,6 +152,8 @@ export class World {
         return this.children.stop(effect);
       case 'wake':
         return this.children.wake(effect);
+      case 'hang-up':
+        return this.children.hangUp(effect);
       case 'grant':
         this.clients.grant(effect);
         return this.children.work(effect.generation, effect.request);

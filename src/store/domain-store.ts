@@ -77,7 +77,8 @@ export function isLifecycle(snapshot: Snapshot, delta: Delta): boolean {
       before.generation !== model.generation ||
       before.pinned !== model.pinned ||
       before.blocked !== model.blocked ||
-      before.draining !== model.draining
+      before.draining !== model.draining ||
+      before.hungSince !== model.hungSince
     );
   });
 }

@@ -70,10 +70,10 @@ describe('what a child says', () => {
     expect(lastLines).toEqual(['line 4997', 'line 4998', 'line 4999']);
   });
 
-  it('is cut where a line is longer than 1 MiB, and what follows is read on', async () => {
+  it('is cut where a line is long, and what follows is read on', async () => {
     const child = start(`process.stdout.write('x'.repeat(40 * 2 ** 20) + '\\nnext\\n');`);
     await child.exited;
-    expect(child.log.map((line) => line.length)).toEqual([2 ** 20, 4]);
+    expect(child.log.map((line) => line.length)).toEqual([4096, 4]);
     expect(child.handle.lines().join('').length).toBeLessThan(2 ** 20);
   });
 

@@ -254,10 +254,19 @@ describe('races', () => {
     });
   });
 
-  it('a shutdown stops nothing twice', () => {
+  it('a victim that the operator kills while it leaves is stopped once more, and still counts as evicted', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 14 }), spec('b', { CUDA0: 14 }));
+    stage.load('a').request('b');
+    expect(stage.instance('a').stopReason).toMatchObject({ kind: 'evicted', by: 'b' });
+    stage.operator('kill', 'a');
+    expect(stage.did('stop')).toEqual(['a']);
+    expect(stage.instance('a').stopReason).toMatchObject({ kind: 'evicted', by: 'b' });
+  });
+
+  it('a shutdown hurries what is leaving already, and does not change why it leaves', () => {
     const stage = oneCard();
     stage.load('a').operator('unload', 'a').play({ type: 'shutdown' });
-    expect(stage.did('stop')).toEqual([]);
+    expect(stage.did('stop')).toEqual(['a']);
     expect(stage.instance('a').stopReason).toEqual({ kind: 'operator', action: 'unload' });
   });
 

@@ -63,6 +63,7 @@ export function sampleModel(id: string, parts: Partial<ModelView> = {}): ModelVi
     progress: null,
     loadMillis: null,
     draining: false,
+    hungSince: null,
     lastStop: null,
     lastExit: null,
     ...parts,

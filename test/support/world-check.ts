@@ -131,6 +131,10 @@ export class Witness {
         if (!Number.isFinite(effect.at)) throw new Broken('timer', 'a timer without a time');
         this.#armed.add(JSON.stringify(effect.timer));
         return;
+      case 'hang-up':
+        if (after.models[effect.model]?.instance?.phase !== 'stopping')
+          throw new Broken('hang-up', `${effect.model} loses its clients, but is not stopping`);
+        return;
       case 'watch-devices':
       case 'measure':
       case 'cancel-measure':

@@ -149,6 +149,7 @@ function drawSettings(random: Random, policy: PolicyName): Settings {
     measures: random.chance(0.4),
     measureLimitMillis: random.pick([1000, 20_000]),
     releaseLimitMillis: random.pick([1000, 5000]),
+    killHung: random.chance(0.4),
   };
 }
 

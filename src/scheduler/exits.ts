@@ -1,0 +1,144 @@
+import { bytesOn, isAmount, largerOf } from './amounts.js';
+import type { EventBody } from './events.js';
+import { saySilence, sayStopReason } from './explain.js';
+import { isStarting } from './lifecycle.js';
+import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
+import type { ExitReport, Instance, Model, Release, Silence } from './state.js';
+import { entryOf, instanceOf, modelOf, note, ownModels, patchModel, type Turn } from './turn.js';
+import type { DeviceBytes, ModelId } from './units.js';
+
+/** Loads of one model that run out of memory, or find their port taken, in a row before its waiters are told. */
+const MEMORY_TRIES = 2;
+const PORT_TRIES = 3;
+
+const FIRST_BACKOFF_MILLIS = 1000;
+const LONGEST_BACKOFF_MILLIS = 60_000;
+
+/** A child's exit, in whichever phase; a second report of the same exit finds nothing. */
+export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' }>): void {
+  const instance = instanceOf(turn.state, event.model, event.generation);
+  const model = modelOf(turn.state, event.model);
+  if (instance === null || model === null) return;
+
+  holdUntilReleased(turn, event.model, instance);
+  const silence = silenceOf(instance);
+  const report: ExitReport = {
+    at: turn.state.now,
+    generation: event.generation,
+    duringLoad: isStarting(instance) || silence?.kind === 'stalled',
+    exitClass: silence?.kind ?? event.exitClass,
+    exitCode: event.exitCode,
+    signal: event.signal,
+    reason: silence === null ? event.reason : saySilence(silence),
+    device: event.device,
+  };
+  turn.state.running = turn.state.running.filter((id) => id !== event.model);
+  patchModel(turn, event.model, { instance: null, lastExit: report, lastStop: instance.stopReason });
+  if (model.removed || (instance.phase === 'stopping' && silence === null)) afterStop(turn, event.model, instance);
+  else if (!lostPort(turn, model, report)) afterFailure(turn, model, instance, report, event.askedBytes);
+}
+
+/** Why it was stopped, where that was for want of a sign of life. */
+function silenceOf({ stopReason }: Instance): Silence | null {
+  return stopReason?.kind === 'stalled' || stopReason?.kind === 'hung' ? stopReason : null;
+}
+
+/**
+ * True when another program has taken the port meanwhile and another port is tried: no fault of the model's. Several
+ * times in a row it is a failure like any other.
+ */
+function lostPort(turn: Turn, model: Model, report: ExitReport): boolean {
+  const { id } = model.spec;
+  const portsLost = report.duringLoad && report.exitClass === 'port-in-use' ? model.portsLost + 1 : 0;
+  const again = portsLost > 0 && portsLost < PORT_TRIES;
+  patchModel(turn, id, { portsLost: again ? portsLost : 0 });
+  if (!again) return false;
+  note(turn, 'exit', id, `${id}: another program has taken its port; the next load takes another`);
+  if (model.pinned) wantPinned(turn, id);
+  return true;
+}
+
+function afterStop(turn: Turn, id: ModelId, instance: Instance): void {
+  const model = modelOf(turn.state, id);
+  if (model?.removed) {
+    delete ownModels(turn)[id];
+    turn.state.modelOrder = turn.state.modelOrder.filter((other) => other !== id);
+    return;
+  }
+  note(turn, 'exit', id, `${id}: stopped (${sayStopReason(instance.stopReason)})`);
+  if (model?.pinned) wantPinned(turn, id);
+}
+
+function afterFailure(
+  turn: Turn,
+  model: Model,
+  instance: Instance,
+  report: ExitReport,
+  askedBytes: number | null,
+): void {
+  const { id } = model.spec;
+  const failures = model.failures + 1;
+  const backoff = Math.min(LONGEST_BACKOFF_MILLIS, FIRST_BACKOFF_MILLIS * 2 ** (failures - 1));
+  const outOfMemory = report.exitClass === 'out-of-memory';
+  const again = report.duringLoad && outOfMemory && failures < MEMORY_TRIES && entryOf(turn.state, id) !== null;
+  patchModel(turn, id, {
+    failures,
+    retryAt: again ? turn.state.now : turn.state.now + backoff,
+    raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised,
+  });
+
+  const when = report.duringLoad ? 'while loading' : 'while serving';
+  const next = again ? '; trying once more' : '';
+  const number = note(
+    turn,
+    outOfMemory ? 'out-of-memory' : 'exit',
+    id,
+    `${id}: ended ${when}: ${report.reason}${next}`,
+  );
+  if (report.duringLoad && !again) {
+    rejectWaiters(turn, id, {
+      status: 503,
+      code: outOfMemory ? 'out_of_memory' : 'model_failed_to_load',
+      message: `model '${id}' failed to load: ${report.reason}`,
+      retryAfterSeconds: Math.ceil(backoff / 1000),
+      decision: number,
+    });
+    dropEntry(turn, id);
+  }
+  if (model.pinned) wantPinned(turn, id);
+  if (!again)
+    turn.effects.push({ type: 'arm-timer', at: turn.state.now + backoff, timer: { kind: 'retry', model: id } });
+}
+
+/**
+ * At least what it had when it failed plus what it then asked for, where the log says so. Never more than it can have
+ * alone: a figure from a log must not make a model too large for ever.
+ */
+function raisedClaim(
+  turn: Turn,
+  model: Model,
+  instance: Instance,
+  { device: name }: ExitReport,
+  askedBytes: number | null,
+): DeviceBytes | null {
+  const device = name === null ? undefined : turn.state.devices[name];
+  if (name === null || device === undefined || askedBytes === null || !isAmount(askedBytes)) return model.raised;
+  const most = Math.max(0, device.totalBytes - device.marginBytes);
+  const wanted = Math.min(most, bytesOn(instance.resident, name) + askedBytes);
+  return largerOf(model.raised ?? {}, { [name]: Math.max(wanted, bytesOn(instance.claim, name)) });
+}
+
+/** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */
+function holdUntilReleased(turn: Turn, id: ModelId, instance: Instance): void {
+  const held = Object.fromEntries(
+    Object.entries(instance.claim).filter(([device, bytes]) => bytes > 0 && turn.state.devices[device]?.sample),
+  );
+  if (Object.keys(held).length === 0) return;
+  const { now, settings, devices } = turn.state;
+  const usedBefore = Object.fromEntries(Object.keys(held).map((name) => [name, devices[name]?.sample?.usedBytes ?? 0]));
+  const { generation, pid, resident } = instance;
+  const release: Release = { model: id, generation, pid, exitedAt: now, held, resident, usedBefore };
+  turn.state.releases = [...turn.state.releases, release];
+  const timer = { kind: 'release', model: id, generation } as const;
+  turn.effects.push({ type: 'arm-timer', at: now + settings.releaseLimitMillis, timer });
+}
