@@ -28,6 +28,13 @@ export function withParentDeath<T extends Runnable>(command: T): T {
   return { ...command, file: support.setpriv, args: ['--pdeathsig', 'KILL', '--', command.file, ...command.args] };
 }
 
+/** The command itself, without what `withParentDeath` has put around it: what the process will be called in the end. */
+export function withoutParentDeath<T extends Runnable>(command: T): T {
+  const [flag, signal, dashes, file, ...args] = command.args;
+  const isWrapped = flag === '--pdeathsig' && signal === 'KILL' && dashes === '--' && file !== undefined;
+  return isWrapped ? { ...command, file, args } : command;
+}
+
 /** One sentence: how a child learns that its supervisor was killed. */
 export function describeParentDeath(): string {
   support ??= findSupport();

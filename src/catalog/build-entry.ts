@@ -67,6 +67,7 @@ export async function buildEntry(draft: ModelDraft, context: BuildContext): Prom
     loadOnStartup: settings.loadOnStartup ?? false,
     idleTimeoutMillis: settings.idleTimeoutMillis ?? null,
     stopTimeoutMillis: settings.stopTimeoutMillis ?? context.stopTimeoutMillis,
+    ...(settings.loadTimeoutMillis === undefined ? {} : { loadTimeoutMillis: settings.loadTimeoutMillis }),
     contextTokens: Number.isSafeInteger(ctxSize) && ctxSize > 0 ? ctxSize : null,
   };
 }

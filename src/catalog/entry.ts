@@ -67,6 +67,8 @@ export interface CatalogEntry {
   /** Null: the engine's default; 0: never. */
   readonly idleTimeoutMillis: Millis | null;
   readonly stopTimeoutMillis: Millis;
+  /** How long a load may give no sign of life; 0: for ever; absent: as for all. */
+  readonly loadTimeoutMillis?: Millis;
   /** Context size given by the user, or null when the child chooses it. */
   readonly contextTokens: number | null;
 }

@@ -2,7 +2,7 @@
 const LLAMA_SERVER_PRESET_ONLY = ['load-on-startup', 'stop-timeout', 'dedup-cache-models'] as const;
 
 /** Keys of our own; no child ever sees them either. */
-const OUR_PRESET_ONLY = ['pin', 'priority', 'idle-timeout', 'engine'] as const;
+const OUR_PRESET_ONLY = ['pin', 'priority', 'idle-timeout', 'load-timeout', 'engine'] as const;
 
 export type PresetOnlyKey = (typeof LLAMA_SERVER_PRESET_ONLY)[number] | (typeof OUR_PRESET_ONLY)[number];
 

@@ -11,6 +11,8 @@ export interface ModelSettings {
   /** 0: never. */
   readonly idleTimeoutMillis?: Millis;
   readonly stopTimeoutMillis?: Millis;
+  /** 0: never. */
+  readonly loadTimeoutMillis?: Millis;
 }
 
 export const NO_SETTINGS: ModelSettings = { options: new Map() };

@@ -103,6 +103,12 @@ function readOwnKey(key: PresetOnlyKey, { value, line }: PresetKey, settings: Wr
       else say(line, `${quote(value)} is no idle-timeout and is ignored; write seconds, or never`);
       return;
     }
+    case 'load-timeout': {
+      const millis = value === 'never' ? 0 : seconds(value);
+      if (millis !== null) settings.loadTimeoutMillis = millis;
+      else say(line, `${quote(value)} is no load-timeout and is ignored; write seconds, or never`);
+      return;
+    }
     case 'stop-timeout': {
       const millis = seconds(value);
       if (millis !== null) settings.stopTimeoutMillis = millis;

@@ -27,6 +27,11 @@ export interface ServeFlags {
   readonly policy: PolicyName;
   readonly admission: AdmissionMode;
   readonly minResidencyMillis: Millis;
+  /** 0: no limit. */
+  readonly loadTimeoutMillis: Millis;
+  /** 0: no limit. */
+  readonly hangTimeoutMillis: Millis;
+  readonly killHung: boolean;
   readonly maxBodyBytes: Bytes;
   /** All journal files together at most; 0: nothing is recorded. */
   readonly journalBytes: Bytes;
@@ -78,6 +83,14 @@ export function addServeFlags(command: Command): Command {
     flag('--min-residency <seconds>', 'a model that has been up for less is not evicted').default('0'),
     flag('--queue-timeout <seconds>', 'a request waits for so long at most; 0: no limit').default('0'),
     flag('--queue-max <n>', 'requests that may wait at the same time; 0: no limit').default('256'),
+    flag('--load-timeout <seconds>', 'a load that gives no sign of life for so long is stopped; 0: no limit').default(
+      '300',
+    ),
+    flag(
+      '--hang-timeout <seconds>',
+      'a model that has work and gives no sign of life for so long is reported; 0: never',
+    ).default('120'),
+    flag('--kill-hung', 'and killed'),
     flag('--max-body <MiB>', 'largest request body; 0: no limit').default('64'),
     flag('--state-dir <dir>', 'where pins, logs, journal and sample models are kept'),
     flag('--no-journal', 'do not record what the scheduler is told and decides; see llm-tui replay'),
@@ -129,6 +142,9 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     admission: (text('admission') ?? 'wait') as AdmissionMode,
     minResidencyMillis: whole('minResidency', '--min-residency', 1e6) * 1000,
     queueMax: whole('queueMax', '--queue-max', 1e6) || Number.MAX_SAFE_INTEGER,
+    loadTimeoutMillis: whole('loadTimeout', '--load-timeout', 1e6) * 1000,
+    hangTimeoutMillis: whole('hangTimeout', '--hang-timeout', 1e6) * 1000,
+    killHung: given['killHung'] === true,
     maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB || Number.MAX_SAFE_INTEGER,
     journalBytes: given['journal'] === false ? 0 : whole('journalSize', '--journal-size', 1e6) * MIB,
     onClose: text('onClose') === 'detach' ? 'detach' : 'stop',

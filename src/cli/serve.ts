@@ -15,6 +15,8 @@ import { ApiKeys } from '../router/auth.js';
 import { Router } from '../router/router.js';
 import { DEFAULT_SETTINGS } from '../scheduler/default-settings.js';
 import type { Settings } from '../scheduler/state.js';
+import { InstanceRecords } from '../supervisor/instance-records.js';
+import { endLeftovers } from '../supervisor/leftovers.js';
 import { preparePaths, type Paths } from '../supervisor/paths.js';
 import { PinStore } from '../supervisor/pins.js';
 import { steadyClock } from '../supervisor/steady-clock.js';
@@ -60,6 +62,7 @@ export async function startServing(
     );
   }
   try {
+    const leftovers = await endLeftovers(paths.instances);
     if (sim !== null) rmSync(paths.simulation, { recursive: true, force: true });
     const catalog = await loadCatalog({
       modelsDir: flags.modelsDir,
@@ -73,6 +76,7 @@ export async function startServing(
     if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
     const probes = createProbes(await probesFor(sim, paths));
     const supervisor = makeSupervisor(flags, paths, { engine, sim }, catalog, probes);
+    supervisor.notice(...leftovers);
     return await open(flags, paths, supervisor, probes, () => lock.release());
   } catch (error) {
     lock.release();
@@ -138,6 +142,7 @@ function makeSupervisor(
     measures: engine.capabilities().measure,
     maxWaitMillis: flags.maxWaitMillis,
     queueMax: flags.queueMax,
+    killHung: flags.killHung,
   };
   const now = steadyClock();
   const startedAt = now();
@@ -157,6 +162,8 @@ function makeSupervisor(
       now,
       onError: (message) => supervisor.notice(message),
     }),
+    records: new InstanceRecords(paths.instances, (message) => supervisor.notice(message)),
+    limits: { loadTimeoutMillis: flags.loadTimeoutMillis, hangTimeoutMillis: flags.hangTimeoutMillis },
     info: {
       version: VERSION,
       pid: process.pid,

@@ -26,10 +26,12 @@ export interface Drain {
 export function drain(stream: Readable, onLine: (line: string) => void): Drain {
   const splitter = new LineSplitter(onLine, MAX_LINE_BYTES);
   const { promise: ended, resolve } = Promise.withResolvers<undefined>();
+  /** Came when it was not its turn. Mostly one chunk: a pipe that is paused brings no more, unless others resume it. */
+  const backlog: Buffer[] = [];
   let bytes = 0;
-  let backlog: Buffer | null = null;
   let spentMillis = 0;
-  let isLastTurn = true;
+  let isNewTurn = true;
+  let isResting = false;
   let isFinishing = false;
 
   /** True when it has all been read within the time. */
@@ -38,38 +40,47 @@ export function drain(stream: Readable, onLine: (line: string) => void): Drain {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       splitter.push(chunk.subarray(at, at + PIECE_BYTES));
       if (spentMillis + performance.now() - began < STRETCH_MILLIS) continue;
-      backlog = chunk.subarray(at + PIECE_BYTES);
+      const rest = chunk.subarray(at + PIECE_BYTES);
+      if (rest.length > 0) backlog.unshift(rest);
       return false;
     }
     spentMillis += performance.now() - began;
     return true;
   };
-  const pauseForOthers = (): void => void setTimeout(goOn, isFinishing ? 0 : REST_MILLIS);
+  const rest = (): void => {
+    isResting = true;
+    stream.pause();
+    setTimeout(goOn, isFinishing ? 0 : REST_MILLIS);
+  };
   const goOn = (): void => {
+    isResting = false;
     spentMillis = 0;
-    const rest = backlog;
-    backlog = null;
-    if (rest === null || read(rest)) stream.resume();
-    else pauseForOthers();
+    for (let next = backlog.shift(); next !== undefined; next = backlog.shift()) {
+      if (read(next)) continue;
+      rest();
+      return;
+    }
+    stream.resume();
   };
   stream.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (isLastTurn) {
+    if (isResting) {
+      backlog.push(chunk);
+      return;
+    }
+    if (isNewTurn) {
       // A stretch is one turn of the event loop; chunks of the same turn share it.
-      isLastTurn = false;
+      isNewTurn = false;
       setImmediate(() => {
-        isLastTurn = true;
+        isNewTurn = true;
         spentMillis = 0;
       });
     }
-    if (read(chunk)) return;
-    stream.pause();
-    pauseForOthers();
+    if (!read(chunk)) rest();
   });
   stream.on('error', () => undefined);
   const close = (): void => {
-    if (backlog !== null) splitter.push(backlog);
-    backlog = null;
+    for (const chunk of backlog.splice(0)) splitter.push(chunk);
     splitter.end();
     resolve(undefined);
   };
@@ -81,7 +92,6 @@ export function drain(stream: Readable, onLine: (line: string) => void): Drain {
     bytes: () => bytes,
     finish() {
       isFinishing = true;
-      if (backlog !== null) goOn();
     },
   };
 }

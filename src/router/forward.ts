@@ -19,6 +19,13 @@ export class ChildConnections {
     return pool;
   }
 
+  /** Ends what a generation is still answering. */
+  hangUp(generation: number): void {
+    const pool = this.#pools.get(generation);
+    this.#pools.delete(generation);
+    void pool?.destroy();
+  }
+
   /** Closes the pools of generations that are gone. */
   keepOnly(generations: ReadonlySet<number>): void {
     for (const [generation, pool] of this.#pools) {
@@ -62,7 +69,7 @@ export async function forward(forwarding: Forwarding): Promise<void> {
     isEventStream = headers.some((part) => part.startsWith('text/event-stream'));
     response.writeHead(reply.statusCode, headers);
     response.flushHeaders();
-    await relay(reply.body, response, signal);
+    await relay(reply.body, response, signal, (bytes) => supervisor.forwarded(lease, bytes));
     response.end();
   } catch (error) {
     if (signal.aborted) return;
@@ -89,8 +96,14 @@ function rawHeaders(reply: Dispatcher.ResponseData): string[] {
   );
 }
 
-async function relay(body: AsyncIterable<Buffer>, response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function relay(
+  body: AsyncIterable<Buffer>,
+  response: ServerResponse,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
   for await (const chunk of body) {
+    onBytes(chunk.length);
     if (!response.write(chunk)) await once(response, 'drain', { signal });
   }
 }

@@ -34,6 +34,7 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options;
+    options.supervisor.onHangUp((generation) => this.#connections.hangUp(generation));
     options.supervisor.onTurn(({ event, state }) => {
       if (event.type !== 'exited') return;
       const alive = Object.values(state.models).flatMap((model) => model.instance?.generation ?? []);

@@ -8,8 +8,8 @@ import { takeReports } from './reports.js';
 import { instanceOf, modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { DeviceBytes, Millis, ModelId } from './units.js';
 
-/** At most this long for a child to leave that has nothing left to do: at shutdown, or once its drain is over. */
-const IDLE_STOP_MILLIS = 2000;
+/** At most this long for a child to leave that has nothing left to do: at shutdown, once its drain is over, or for want of a sign of life. */
+export const IDLE_STOP_MILLIS = 2000;
 
 /** Reserves what the layout needs and asks for a child of a new generation. */
 export function startInstance(turn: Turn, model: Model, layout: Layout, beyondLimits: boolean): void {

@@ -1,7 +1,9 @@
 import type { EventBody } from './events.js';
 import { sayDuration } from './explain.js';
-import { stopInstance } from './lifecycle.js';
-import { instanceOf, note, patchInstance, type Turn } from './turn.js';
+import { IDLE_STOP_MILLIS, stopInstance } from './lifecycle.js';
+import type { Silence } from './state.js';
+import { instanceOf, modelOf, note, patchInstance, type Turn } from './turn.js';
+import type { ModelId } from './units.js';
 
 /** A load that gives no sign of life is over: whoever waits for it would wait for ever. */
 export function onStalled(turn: Turn, event: Extract<EventBody, { type: 'stalled' }>): void {
@@ -13,7 +15,7 @@ export function onStalled(turn: Turn, event: Extract<EventBody, { type: 'stalled
     id,
     `${id}: nothing heard for ${sayDuration(silentMillis)} while it loads; it is stopped (--load-timeout)`,
   );
-  stopInstance(turn, id, { kind: 'stalled', silentMillis });
+  stopSilent(turn, id, { kind: 'stalled', silentMillis });
 }
 
 /** One that has work and does nothing is reported; it may be killed only where the user said so. */
@@ -33,8 +35,14 @@ export function onHung(turn: Turn, event: Extract<EventBody, { type: 'hung' }>):
   patchInstance(turn, id, { hungSince: turn.state.now - silentMillis });
   if (killHung) {
     note(turn, 'stop', id, `${seems}; it is stopped (--kill-hung)`);
-    stopInstance(turn, id, { kind: 'hung', silentMillis });
+    stopSilent(turn, id, { kind: 'hung', silentMillis });
     return;
   }
   note(turn, 'notice', id, `${seems}; it is left alone until somebody kills it, or --kill-hung is given`);
+}
+
+/** Nothing that it might still be asked to finish is worth waiting for. */
+function stopSilent(turn: Turn, id: ModelId, reason: Silence): void {
+  const { stopTimeoutMillis = IDLE_STOP_MILLIS } = modelOf(turn.state, id)?.spec ?? {};
+  stopInstance(turn, id, reason, Math.min(stopTimeoutMillis, IDLE_STOP_MILLIS));
 }

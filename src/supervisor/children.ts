@@ -8,23 +8,33 @@ import type { CatalogEntry } from '../catalog/entry.js';
 import type { Effect } from '../scheduler/effects.js';
 import type { EventBody } from '../scheduler/events.js';
 import type { Release } from '../scheduler/state.js';
-import type { ModelId } from '../scheduler/units.js';
+import type { Bytes, ModelId } from '../scheduler/units.js';
+import type { InstanceRecords } from './instance-records.js';
+import { MessagePace } from './message-pace.js';
 
 /** Log lines of an exited child that are kept with the report of its exit. */
 const REPORTED_LINES = 20;
+const LONGEST_REPORTED_LINE_CHARS = 1000;
+const LONGEST_REASON_CHARS = 300;
 
 interface Child {
   readonly model: ModelId;
   readonly generation: number;
   readonly port: number;
   readonly handle: ChildProcessHandle;
+  /** At its end. */
+  readonly forget: () => void;
+  readonly pace: MessagePace;
   /** What it said that it allocated; null until it did. */
   memory: ChildMemory | null;
+  /** What of its answers has reached clients. */
+  forwardedBytes: Bytes;
 }
 
 export interface ChildrenOptions {
   readonly engine: Engine;
   readonly entry: (model: ModelId) => CatalogEntry | null;
+  readonly records: InstanceRecords;
   readonly dispatch: (event: EventBody) => void;
 }
 
@@ -65,6 +75,18 @@ export class Children {
     return this.#running.get(generation)?.port ?? null;
   }
 
+  /** Something of a generation's answer has reached a client. */
+  forwarded(generation: number, bytes: Bytes): void {
+    const child = this.#running.get(generation);
+    if (child !== undefined) child.forwardedBytes += bytes;
+  }
+
+  /** Everything that has come out of a generation so far, by its pipes and by its answers. */
+  bytesOf(generation: number): Bytes {
+    const child = this.#running.get(generation);
+    return child === undefined ? 0 : child.handle.printedBytes() + child.forwardedBytes;
+  }
+
   /** What a generation said that it allocated, or null. */
   memoryOf(generation: number): ChildMemory | null {
     return this.#running.get(generation)?.memory ?? null;
@@ -98,7 +120,7 @@ export class Children {
   }
 
   async #spawn({ model, generation, devices }: Extract<Effect, { type: 'spawn' }>): Promise<void> {
-    const { engine, entry, dispatch } = this.#options;
+    const { engine, entry, dispatch, records } = this.#options;
     const found = entry(model);
     if (found === null) throw new Error(`model '${model}' is no longer in the catalog`);
     const port = await freePort();
@@ -107,13 +129,21 @@ export class Children {
       this.#exited({ model, generation }, { exitCode: null, signal: null, asked: true, lastLines: [] });
       return;
     }
+    const command = engine.command({ entry: found, port, devices, role: 'instance' });
+    const pace = new MessagePace((message) => this.#said(model, generation, message));
     const handle = spawnChild({
-      command: engine.command({ entry: found, port, devices, role: 'instance' }),
+      command,
       reader: engine.reader(),
-      onMessage: (message) => this.#said(model, generation, message),
+      onMessage: (message) => {
+        const child = this.#running.get(generation);
+        // A child that wakes says nothing of its memory: it holds what it held before.
+        if (child !== undefined && message.type === 'ready') child.memory = message.memory ?? child.memory;
+        pace.take(message);
+      },
       onExit: (evidence) => this.#exited({ model, generation }, evidence),
     });
-    this.#running.set(generation, { model, generation, port, handle, memory: null });
+    const forget = records.add(handle.pid, command, model);
+    this.#running.set(generation, { model, generation, port, handle, forget, pace, memory: null, forwardedBytes: 0 });
     this.#logs.set(model, () => handle.lines());
     if (handle.pid !== null) dispatch({ type: 'spawned', model, generation, pid: handle.pid });
   }
@@ -130,9 +160,6 @@ export class Children {
         return;
       case 'ready': {
         const { contextTokens, effective, memory = null } = message;
-        const child = this.#running.get(generation);
-        // A child that wakes says nothing of its memory: it holds what it held before.
-        if (child !== undefined && memory !== null) child.memory = memory;
         const reports = memory === null ? [] : reportsOf(memory);
         dispatch({ type: 'ready', model, generation, contextTokens, effective, reports });
         return;
@@ -147,11 +174,17 @@ export class Children {
   }
 
   #exited({ model, generation }: { model: ModelId; generation: number }, evidence: ExitEvidence): void {
+    const child = this.#running.get(generation);
+    child?.forget();
+    child?.pace.close();
     this.#running.delete(generation);
     this.#stopsBeforeSpawn.delete(generation);
     const { exitClass, reason, device, askedBytes } = this.#options.engine.classify(evidence);
     const { exitCode, signal, lastLines } = evidence;
-    this.#lastLines.set(model, { generation, lines: lastLines.slice(-REPORTED_LINES) });
+    this.#lastLines.set(model, {
+      generation,
+      lines: lastLines.slice(-REPORTED_LINES).map((line) => cut(line, LONGEST_REPORTED_LINE_CHARS)),
+    });
     this.#options.dispatch({
       type: 'exited',
       model,
@@ -159,9 +192,13 @@ export class Children {
       exitClass,
       exitCode,
       signal,
-      reason,
+      reason: cut(reason, LONGEST_REASON_CHARS),
       device,
       askedBytes,
     });
   }
+}
+
+function cut(text: string, mostChars: number): string {
+  return text.length > mostChars ? `${text.slice(0, mostChars - 1)}…` : text;
 }

@@ -13,6 +13,7 @@ import type { Effect } from '../scheduler/effects.js';
 import type { DeviceReading, EventBody } from '../scheduler/events.js';
 import type { ModelSpec } from '../scheduler/state.js';
 import type { ModelId } from '../scheduler/units.js';
+import type { InstanceRecords } from './instance-records.js';
 
 export interface MeasuringOptions {
   readonly engine: Engine;
@@ -22,6 +23,7 @@ export interface MeasuringOptions {
   readonly spec: (model: ModelId) => ModelSpec | null;
   /** The devices as last seen. */
   readonly devices: () => readonly DeviceReading[];
+  readonly records: InstanceRecords;
   readonly dispatch: (event: EventBody) => void;
 }
 
@@ -107,14 +109,14 @@ export class Measuring {
   }
 
   async #run(job: Job, entry: CatalogEntry): Promise<MeasuredResult> {
-    const { engine } = this.#options;
+    const { engine, records } = this.#options;
     const devices = devicesToMeasureOn(job.spec.placements, this.#options.devices());
     const measurement = engine.measure?.({ entry, devices, port: await freePort() });
     if (measurement === undefined) return { result: 'failed', error: `the engine ${engine.name} cannot measure` };
     let command = measurement.command;
     for (;;) {
       if (job.cancelled) return { result: 'failed', error: 'cancelled' };
-      const said = await ask(job, command, measurement);
+      const said = await ask(job, command, measurement, records);
       if ('result' in said) return said;
       command = said;
     }
@@ -136,7 +138,12 @@ export class Measuring {
 }
 
 /** One child to its end: its result, or whatever follows from its having ended without one. */
-function ask(job: Job, command: Command, measurement: Measurement): Promise<MeasuredResult | Command> {
+function ask(
+  job: Job,
+  command: Command,
+  measurement: Measurement,
+  records: InstanceRecords,
+): Promise<MeasuredResult | Command> {
   return new Promise((resolve) => {
     let result: MeasuredResult | null = null;
     const handle = spawnChild({
@@ -152,9 +159,11 @@ function ask(job: Job, command: Command, measurement: Measurement): Promise<Meas
       onMessage: () => undefined,
       onExit: (evidence) => {
         job.handle = null;
+        forget();
         resolve(result ?? measurement.ended(evidence));
       },
     });
+    const forget = records.add(handle.pid, command, `the measuring of ${job.model}`);
     job.handle = handle;
     if (job.cancelled) handle.kill();
   });

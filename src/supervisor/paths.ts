@@ -16,6 +16,8 @@ export interface Paths {
   readonly serveLog: string;
   /** Directory of the recorded journals. */
   readonly journal: string;
+  /** What is running now, for a supervisor that comes after a killed one. */
+  readonly instances: string;
   /** What models were measured and seen to need. */
   readonly measurements: string;
 }
@@ -33,6 +35,7 @@ export function pathsFor(stateDirectory: string | null, env: NodeJS.ProcessEnv =
     simulation: join(runtime, `${name}.sim`),
     serveLog: join(state, 'serve.log'),
     journal: join(state, 'journal'),
+    instances: join(state, 'instances'),
     measurements: join(state, 'measurements.json'),
   };
 }

@@ -14,6 +14,8 @@ export interface Hands {
   readonly measuring: Measuring;
   readonly timers: Timers;
   readonly watch: DeviceWatch;
+  /** Ends the requests that a generation answers. */
+  readonly hangUp: (generation: number) => void;
   readonly savePins: (pins: readonly ModelId[]) => void;
 }
 
@@ -25,6 +27,9 @@ export function runEffect(hands: Hands, effect: Effect): void {
       return;
     case 'stop':
       hands.children.stop(effect);
+      return;
+    case 'hang-up':
+      hands.hangUp(effect.generation);
       return;
     case 'wake': {
       const port = hands.children.portOf(effect.generation);

@@ -11,12 +11,17 @@ import type { DeviceReading } from '../scheduler/events.js';
 import { reasonAgainst } from '../scheduler/operator.js';
 import { previewLoad } from '../scheduler/preview.js';
 import { project } from '../scheduler/project.js';
+import { runningOf } from '../scheduler/running.js';
 import type { ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
 import type { ExitReport, MeasureWord, ModelSpec, Settings } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
-import type { DeviceBytes, ModelId } from '../scheduler/units.js';
+import type { Bytes, DeviceBytes, Millis, ModelId } from '../scheduler/units.js';
+import { answersHealth } from './ask-health.js';
+import { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
+import { readCpuTicks } from './cpu-time.js';
 import { DeviceWatch } from './device-watch.js';
+import type { InstanceRecords } from './instance-records.js';
 import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
 import { SchedulerLoop, type Turned } from './loop.js';
 import { Measuring } from './measuring.js';
@@ -37,9 +42,20 @@ export interface SupervisorOptions {
   /** What models were measured and seen to need. */
   readonly measurements: MeasurementStore;
   readonly info: SupervisorInfo;
+  /** What the running children are remembered by. */
+  readonly records: InstanceRecords;
+  readonly limits: SilenceLimits;
   /** Where turns are recorded; null: nowhere. */
   readonly journal: JournalOptions | null;
   readonly now: () => number;
+}
+
+/** How long a child may give no sign of life; 0: for ever. */
+export interface SilenceLimits {
+  /** While it loads, where its entry says nothing else. */
+  readonly loadTimeoutMillis: Millis;
+  /** While it has work. */
+  readonly hangTimeoutMillis: Millis;
 }
 
 /** What is known of a model's memory; tables as in the child protocol. */
@@ -68,6 +84,8 @@ export class Supervisor {
   readonly #publisher: Publisher;
   readonly #journal: JournalWriter | null;
   readonly #turns = new TurnListeners();
+  readonly #childWatch: ChildWatch;
+  readonly #hangUpListeners = new Set<(generation: number) => void>();
   #info: SupervisorInfo;
   #lastSample: ProbeSample = { devices: [], instances: [] };
   /** A device that a probe loses for a while is not another machine. */
@@ -77,7 +95,7 @@ export class Supervisor {
     this.#options = options;
     this.#entriesById = new Map(options.entries.map((entry) => [entry.id, entry]));
     this.#info = options.info;
-    const { engine, now } = options;
+    const { engine, now, records } = options;
     this.#journal = options.journal && new JournalWriter(options.journal, (notice) => this.notice(notice));
     this.#loop = new SchedulerLoop({
       initial: initialState(options.settings),
@@ -87,7 +105,7 @@ export class Supervisor {
       onTurn: (turned) => this.#turned(turned),
     });
     const dispatch = this.#loop.dispatch.bind(this.#loop);
-    const children = new Children({ engine, dispatch, entry: (id) => this.entry(id) });
+    const children = new Children({ engine, dispatch, records, entry: (id) => this.entry(id) });
     this.#hands = {
       children,
       leases: new LeaseDesk(dispatch),
@@ -97,6 +115,7 @@ export class Supervisor {
         entry: (id) => this.entry(id),
         spec: (id) => this.#loop.state.models[id]?.spec ?? null,
         devices: () => this.#devicesAtStart,
+        records,
         dispatch,
       }),
       timers: new Timers(now, (timer) => dispatch({ type: 'timer', timer })),
@@ -111,8 +130,12 @@ export class Supervisor {
         dispatch,
         onErrors: (errors) => this.notice(...errors),
       }),
+      hangUp: (generation) => {
+        for (const listener of this.#hangUpListeners) listener(generation);
+      },
       savePins: (pins) => this.#savePins(pins),
     };
+    this.#childWatch = this.#watchChildren(children);
     this.#publisher = new Publisher(() => this.snapshot());
   }
 
@@ -127,6 +150,7 @@ export class Supervisor {
     this.#devicesAtStart = this.#lastSample.devices;
     const models = this.#hands.measuring.withKnown(this.#options.specsOf(this.#lastSample));
     this.#loop.dispatch({ type: 'catalog', models, pins });
+    this.#childWatch.start();
   }
 
   get info(): SupervisorInfo {
@@ -190,6 +214,16 @@ export class Supervisor {
   /** The port of a lease's instance, or null when it has gone. */
   portOf(lease: Lease): number | null {
     return this.#hands.children.portOf(lease.generation);
+  }
+
+  /** So many bytes of an answer have reached the client of a lease. */
+  forwarded(lease: Lease, bytes: Bytes): void {
+    this.#hands.children.forwarded(lease.generation, bytes);
+  }
+
+  /** Called when whoever still uses a generation has to be cut off. */
+  onHangUp(listener: (generation: number) => void): void {
+    this.#hangUpListeners.add(listener);
   }
 
   /** Why a lease's instance is gone; null when it still runs after the time that an exit takes to be seen. */
@@ -259,6 +293,7 @@ export class Supervisor {
     // Screens that lose their connection now know why.
     this.#publisher.flush();
     if (idle() === null) await this.#turns.when(idle, null);
+    this.#childWatch.close();
     await this.#hands.measuring.close();
     this.#hands.watch.close();
     this.#hands.timers.close();
@@ -269,6 +304,26 @@ export class Supervisor {
   killAll(): void {
     this.#hands.children.killAll();
     this.#hands.measuring.killAll();
+  }
+
+  #watchChildren(children: Children): ChildWatch {
+    const { limits, entries } = this.#options;
+    const loadTimeoutMillis = (model: ModelId): Millis =>
+      this.entry(model)?.loadTimeoutMillis ?? limits.loadTimeoutMillis;
+    const timeouts = entries.map(({ id }) => loadTimeoutMillis(id)).filter((millis) => millis > 0);
+    return new ChildWatch({
+      loadTimeoutMillis,
+      shortestLoadTimeoutMillis: timeouts.length === 0 ? 0 : Math.min(...timeouts),
+      hangTimeoutMillis: limits.hangTimeoutMillis,
+      running: () => runningOf(this.#loop.state),
+      bytesOf: (generation) => children.bytesOf(generation),
+      cpuOf: readCpuTicks,
+      answers: async (generation, limitMillis) => {
+        const port = children.portOf(generation);
+        return port !== null && (await answersHealth(port, limitMillis));
+      },
+      dispatch: (event) => this.#loop.dispatch(event),
+    });
   }
 
   #withLog(model: SchedulerModelView): ModelView {

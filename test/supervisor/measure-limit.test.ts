@@ -4,6 +4,7 @@ import type { CatalogEntry } from '../../src/catalog/entry.js';
 import { toModelSpec } from '../../src/catalog/spec-of-entry.js';
 import { MeasurementStore } from '../../src/measurements/store.js';
 import { GIB } from '../../src/scheduler/units.js';
+import { InstanceRecords } from '../../src/supervisor/instance-records.js';
 import { PinStore } from '../../src/supervisor/pins.js';
 import { Supervisor } from '../../src/supervisor/supervisor.js';
 import { writeAtomically } from '../../src/supervisor/write-atomically.js';
@@ -45,6 +46,8 @@ async function supervise(measureLimitMillis: number, entries: readonly CatalogEn
       sources: [],
       notices: [],
     },
+    records: new InstanceRecords(join(directory, 'instances'), () => undefined),
+    limits: { loadTimeoutMillis: 0, hangTimeoutMillis: 0 },
     journal: null,
     now: () => Date.now(),
   });

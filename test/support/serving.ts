@@ -56,11 +56,19 @@ export async function runProgram(args: readonly string[], directory: string): Pr
 
 /** Starts `llm-tui serve` on a free port and waits until it listens. */
 export async function serve(...args: readonly string[]): Promise<Served> {
-  const directory = temporaryDirectory();
+  return serveIn(temporaryDirectory(), args);
+}
+
+/** The same in a directory that may have been served from before. */
+export async function serveIn(
+  directory: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Served> {
   const stateDirectory = join(directory, 'state');
   const all = ['serve', '--state-dir', stateDirectory, '--port', '0', ...args];
   const child = spawn(process.execPath, [LAUNCHER, ...all], {
-    env: testEnvironment(directory),
+    env: { ...testEnvironment(directory), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
