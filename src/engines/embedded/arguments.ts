@@ -1,48 +1,38 @@
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { findOption, nearestOption, truthOf } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
-import { DEFAULT_PARALLEL } from './context-size.js';
+import { sayOptionIgnored } from './capability-notes.js';
+import type { ContextRequest } from './context-size.js';
 import { ChildFailure } from './failure.js';
+import { readSamplingDefaults, SAMPLING_OPTIONS, type Range, type SamplingDefaults } from './sampling-defaults.js';
 
 /** What a child was told, in the words of llama-server's options. */
-export interface ChildArguments {
+export interface ChildArguments extends ContextRequest {
   readonly modelPath: string;
   readonly alias: string;
   readonly host: string;
   readonly port: number;
-  /** As given; null: the child chooses, 0: what the model was trained for. */
-  readonly contextTokens: number | null;
-  readonly parallel: number;
   readonly batchTokens: number | null;
   readonly threads: number | null;
   /** Null: all that the device has room for. */
   readonly gpuLayers: number | null;
   readonly devices: readonly DeviceName[];
-  readonly embeddings: boolean;
   readonly mmap: boolean;
   readonly mlock: boolean;
   /** A Jinja template, or null for the model's own. */
   readonly chatTemplate: string | null;
   readonly defaults: SamplingDefaults;
+  /** Time without work after which the model leaves memory; null: it stays. */
+  readonly sleepIdleMillis: number | null;
   /** One sentence for each option that has no effect here. */
   readonly notices: readonly string[];
-}
-
-export interface SamplingDefaults {
-  readonly temperature: number;
-  readonly topK: number;
-  readonly topP: number;
-  readonly minP: number;
-  /** Null: another one for each request. */
-  readonly seed: number | null;
-  /** Null: until the model ends or the context is full. */
-  readonly maxTokens: number | null;
 }
 
 /** Options that a child acts on; those that only concern how llama-server works need no notice. */
 const HONOURED: ReadonlySet<string> = new Set([
   ...['model', 'alias', 'host', 'port', 'ctx-size', 'parallel', 'batch-size', 'threads', 'n-gpu-layers', 'device'],
-  ...['embeddings', 'mmap', 'mlock', 'chat-template', 'temperature', 'top-k', 'top-p', 'min-p', 'seed', 'n-predict'],
+  ...['embeddings', 'mmap', 'mlock', 'chat-template', 'sleep-idle-seconds'],
+  ...SAMPLING_OPTIONS,
   ...['jinja', 'metrics', 'props', 'slots', 'cont-batching', 'tags', 'offline', 'webui', 'timeout'],
 ]);
 
@@ -64,8 +54,8 @@ export function parseChildArguments(
   const layers = text('n-gpu-layers');
   const template = text('chat-template');
   const isJinja = template === null || template.includes('{');
-  const seed = number('seed', { min: -1, max: 0xffff_ffff, integer: true });
-  const maxTokens = number('n-predict', { min: -2, max: 1e9, integer: true });
+  const sleepSeconds = number('sleep-idle-seconds', { min: -1, max: 1e9 });
+  if (sleepSeconds === 0) throw new ChildFailure('bad-arguments', '--sleep-idle-seconds cannot be 0; -1 means never.');
   const ignored = [...given.keys()].filter((name) => !HONOURED.has(name));
   return {
     modelPath,
@@ -73,7 +63,7 @@ export function parseChildArguments(
     host: text('host') ?? '127.0.0.1',
     port: number('port', { min: 0, max: 65_535, integer: true }) ?? 8080,
     contextTokens: number('ctx-size', { min: 0, max: 2 ** 31 - 1, integer: true }),
-    parallel: positive(number('parallel', { min: -1, max: 64, integer: true })) ?? DEFAULT_PARALLEL,
+    parallel: positive(number('parallel', { min: -1, max: 64, integer: true })),
     batchTokens: number('batch-size', { min: 1, max: 65_536, integer: true }),
     threads: positive(number('threads', { min: -1, max: 1024, integer: true })),
     gpuLayers: layers === 'auto' || layers === 'all' ? null : atLeastZero(readNumber('n-gpu-layers', layers, LAYERS)),
@@ -82,26 +72,15 @@ export function parseChildArguments(
     mmap: truth('mmap', true),
     mlock: truth('mlock', false),
     chatTemplate: isJinja ? template : null,
-    defaults: {
-      temperature: number('temperature', { min: 0, max: 100 }) ?? 0.8,
-      topK: number('top-k', { min: 0, max: 1e9, integer: true }) ?? 40,
-      topP: number('top-p', { min: 0, max: 1 }) ?? 0.95,
-      minP: number('min-p', { min: 0, max: 1 }) ?? 0.05,
-      seed: atLeastZero(seed),
-      maxTokens: atLeastZero(maxTokens),
-    },
+    defaults: readSamplingDefaults(number),
+    sleepIdleMillis: sleepSeconds !== null && sleepSeconds > 0 ? sleepSeconds * 1000 : null,
     notices: [
-      ...ignored.map((name) => `--${name} has no effect: the embedded engine does not have it.`),
+      ...ignored.map(sayOptionIgnored),
       ...(isJinja ? [] : [`--chat-template ${template} has no effect: only Jinja templates can be given here.`]),
     ],
   };
 }
 
-interface Range {
-  readonly min: number;
-  readonly max: number;
-  readonly integer?: boolean;
-}
 const LAYERS: Range = { min: -1, max: 1e6, integer: true };
 
 function readWords(words: readonly string[]): Map<string, string> {

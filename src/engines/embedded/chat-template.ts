@@ -1,7 +1,7 @@
 import type { ChatHistoryItem, ChatWrapper, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
 import { HttpError } from './http-error.js';
-import type { Library } from './load-model.js';
-import type { ChatMessage } from './request-schema.js';
+import type { Library } from './library.js';
+import type { ChatMessage, TemplateRequest } from './request-schema.js';
 
 /** A conversation as the model wants to see it. */
 export interface RenderedChat {
@@ -14,7 +14,7 @@ export interface RenderedChat {
 
 export interface ChatTemplate {
   /** Throws HttpError 400 when the template cannot render these messages. */
-  render(messages: readonly ChatMessage[]): RenderedChat;
+  render(request: TemplateRequest): RenderedChat;
   /** The Jinja source, or null when the model has none and ChatML is used. */
   readonly source: string | null;
 }
@@ -30,11 +30,19 @@ export function createChatTemplate(
   onNotice: (sentence: string) => void,
 ): ChatTemplate {
   const source = given ?? model.fileInfo.metadata.tokenizer.chat_template ?? null;
-  const wrapper = createWrapper(library, model, source, onNotice);
+  let wrapper: ChatWrapper;
+  try {
+    wrapper = createWrapper(library, model, source, {});
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    onNotice(`The chat template cannot be used, ChatML takes its place: ${why}`);
+    wrapper = new library.ChatMLChatWrapper();
+  }
   return {
     source,
-    render(messages) {
-      const state = renderWith(wrapper, messages);
+    render({ messages, chat_template_kwargs: values }) {
+      const make = (): ChatWrapper => (values == null ? wrapper : createWrapper(library, model, source, values));
+      const state = renderWith(make, messages);
       const tokens = withBeginToken(model, state.contextText.tokenize(model.tokenizer));
       return { text: state.contextText.toString(), tokens, ...readStops(model, state.stopGenerationTriggers) };
     },
@@ -45,32 +53,27 @@ function createWrapper(
   library: Library,
   model: LlamaModel,
   source: string | null,
-  onNotice: (sentence: string) => void,
+  values: Readonly<Record<string, unknown>>,
 ): ChatWrapper {
   if (source === null) return new library.ChatMLChatWrapper();
-  try {
-    return new library.JinjaTemplateChatWrapper({
-      template: source,
-      tokenizer: model.tokenizer,
-      functionCallMessageTemplate: 'noJinja',
-      trimLeadingWhitespaceInResponses: false,
-    });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    onNotice(`The chat template cannot be used, ChatML takes its place: ${why}`);
-    return new library.ChatMLChatWrapper();
-  }
+  return new library.JinjaTemplateChatWrapper({
+    template: source,
+    tokenizer: model.tokenizer,
+    functionCallMessageTemplate: 'noJinja',
+    trimLeadingWhitespaceInResponses: false,
+    additionalRenderParameters: { ...values },
+  });
 }
 
 function renderWith(
-  wrapper: ChatWrapper,
+  make: () => ChatWrapper,
   messages: readonly ChatMessage[],
 ): { readonly contextText: LlamaText; readonly stopGenerationTriggers: readonly LlamaText[] } {
   const chatHistory = messages.map(toHistoryItem);
   // An answer that has been begun is continued; otherwise an empty one makes the template open the turn.
   if (chatHistory.at(-1)?.type !== 'model') chatHistory.push({ type: 'model', response: [''] });
   try {
-    return wrapper.generateContextState({ chatHistory });
+    return make().generateContextState({ chatHistory });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new HttpError(400, `The chat template cannot render these messages: ${why}`);

@@ -4,18 +4,15 @@
  */
 import type { Server } from 'node:http';
 import { describeMeasured, formatProtocolLine } from '../protocol.js';
-import { parseChildArguments, type ChildArguments } from './arguments.js';
+import { parseChildArguments } from './arguments.js';
 import { ChildFailure, formatFailure } from './failure.js';
 import { listen } from './http-server.js';
-import { loadModel } from './load-model.js';
 import { measureModel } from './measure-model.js';
-import { createService, type Service } from './service.js';
-import { describeModelMeta } from './status-routes.js';
+import { startService } from './start-service.js';
+import type { Service } from './service.js';
 import { obeySupervisor } from './supervised.js';
 
 const USAGE_EXIT_CODE = 2;
-/** Smaller steps are not reported: nobody sees them. */
-const PROGRESS_STEP = 0.01;
 
 const log = (line: string): void => {
   process.stderr.write(`${line}\n`);
@@ -23,6 +20,13 @@ const log = (line: string): void => {
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
+
+/** Ends the process with the reason on its last line, where the engine looks for it. */
+function giveUp(error: unknown): never {
+  const failure = error instanceof ChildFailure ? error : new ChildFailure('crashed', String(error));
+  log(formatFailure(failure));
+  process.exit(failure.failureClass === 'bad-arguments' ? USAGE_EXIT_CODE : 1);
+}
 
 async function main(): Promise<void> {
   const { LLAMA_SERVER_CHILD_ROLE: role = 'instance', LLAMA_SERVER_ROUTER_PORT: routerPort } = process.env;
@@ -39,54 +43,34 @@ async function main(): Promise<void> {
     process.exit(0);
   }
 
-  const loading = new AbortController();
-  let service: Service | null = null;
+  const stopping = new AbortController();
+  let loads = 0;
   let server: Server | null = null;
+  let service: Service | null = null;
   obeySupervisor(() => {
-    loading.abort(new Error('asked to stop'));
+    stopping.abort(new Error('asked to stop'));
     // Running answers are cut: whoever asks has waited for them, or does not want to.
     server?.closeAllConnections();
-    if (service !== null || server === null) process.exit(0);
+    // A load in progress sees the signal, and ends the process once it has let go.
+    if (loads === 0) process.exit(0);
   }, routerPort !== undefined);
+  const endUnlessAsked = (error: unknown): never => {
+    if (stopping.signal.aborted) process.exit(0);
+    giveUp(error);
+  };
 
   try {
     server = await listen(args.host, args.port, () => service);
-    service = await load(args, loading.signal);
+    service = await startService(args, stopping.signal, {
+      log,
+      say,
+      onLoad: (change) => (loads += change),
+      onFailure: endUnlessAsked,
+    });
   } catch (error) {
-    if (loading.signal.aborted) process.exit(0);
-    throw error;
+    endUnlessAsked(error);
   }
-  say(formatProtocolLine('ready', describeReady(service)));
   log(`listening on http://${args.host}:${args.port}`);
 }
 
-async function load(args: ChildArguments, signal: AbortSignal): Promise<Service> {
-  log(`loading ${args.modelPath}`);
-  let reported = -1;
-  const report = (value: number): void => {
-    if (value - reported < PROGRESS_STEP) return;
-    reported = value;
-    say(formatProtocolLine('loading', { value: Math.min(1, Number(value.toFixed(3))) }));
-  };
-  report(0);
-  const loaded = await loadModel(args, signal, { onProgress: report, onLog: log });
-  signal.throwIfAborted();
-  const { contextTokens, work } = loaded;
-  log(
-    work.kind === 'embed'
-      ? `context: ${contextTokens} tokens, for embeddings`
-      : `context: ${contextTokens} tokens for each of ${args.parallel} sequences`,
-  );
-  return createService(args, loaded, log);
-}
-
-function describeReady(service: Service): object {
-  const { memory } = service.loaded;
-  return { id: service.args.alias, meta: describeModelMeta(service), ...(memory === null ? {} : { memory }) };
-}
-
-main().catch((error: unknown) => {
-  const failure = error instanceof ChildFailure ? error : new ChildFailure('crashed', String(error));
-  log(formatFailure(failure));
-  process.exit(failure.failureClass === 'bad-arguments' ? USAGE_EXIT_CODE : 1);
-});
+main().catch(giveUp);

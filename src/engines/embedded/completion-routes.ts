@@ -1,72 +1,141 @@
 import type { ServerResponse } from 'node:http';
 import type { Token } from 'node-llama-cpp';
-import { createAnswerShape } from './answers.js';
+import type { AnswerShape, FinishedChoice } from './answer-shape.js';
 import { withBeginToken } from './chat-template.js';
-import { generate, type GenerationRequest, type GenerationResult } from './generate.js';
-import { errorBody, HttpError } from './http-error.js';
+import { generate, type ChoiceListener } from './choices.js';
+import type { GenerationFields } from './generation-fields.js';
+import type { GenerationRequest } from './generate.js';
+import { errorBody } from './http-error.js';
 import { abortOnDisconnect, createEventStream, sendJson } from './http-io.js';
-import { chatSchema, completionSchema, parseBody, type GenerationFields } from './request-schema.js';
+import { createLlamaShape } from './llama-shape.js';
+import { createOpenAiShape } from './openai-shape.js';
+import { chatSchema, completionSchema, parseBody, type CompletionRequest } from './request-schema.js';
 import { readSampling } from './sampling.js';
-import { requireGenerator, type Service } from './service.js';
+import { requireGenerating, type ActiveModel, type Service } from './service.js';
+import type { Timing } from './timing.js';
+import { checkTokens } from './token-check.js';
 
 /** `POST /v1/chat/completions` */
 export async function answerChat(service: Service, body: unknown, response: ServerResponse): Promise<void> {
-  const request = parseBody(chatSchema, body);
-  const sampling = readSampling(request, service.args.defaults);
-  requireGenerator(service);
-  const chat = service.template.render(request.messages);
-  const { stopTokens } = chat;
-  const stopStrings = [...sampling.stop, ...chat.stopStrings];
-  await answer(service, 'chat', request, { prompt: chat.tokens, sampling, stopTokens, stopStrings }, response);
+  const fields = parseBody(chatSchema, body);
+  const sampling = readSampling(fields, service.args.defaults);
+  await answer(service, fields, response, ({ template }) => {
+    const chat = template.render(fields);
+    const stopStrings = [...sampling.stop, ...chat.stopStrings];
+    return {
+      request: { prompt: chat.tokens, sampling, stopTokens: chat.stopTokens, stopStrings },
+      shape: createOpenAiShape('chat', service.args.alias),
+    };
+  });
 }
 
 /** `POST /v1/completions` */
 export async function answerCompletion(service: Service, body: unknown, response: ServerResponse): Promise<void> {
-  const request = parseBody(completionSchema, body);
-  const sampling = readSampling(request, service.args.defaults);
-  const prompt = tokenizePrompt(service, request.prompt);
-  await answer(
-    service,
-    'text',
-    request,
-    { prompt, sampling, stopTokens: new Set(), stopStrings: sampling.stop },
-    response,
+  await answerText(service, body, response, () => createOpenAiShape('text', service.args.alias));
+}
+
+/** `POST /completion`: the same in llama-server's own shape. */
+export async function answerLlamaCompletion(service: Service, body: unknown, response: ServerResponse): Promise<void> {
+  await answerText(service, body, response, (fields, request, { loaded: { model } }) =>
+    createLlamaShape({
+      model: service.args.alias,
+      prompt: typeof fields.prompt === 'string' ? fields.prompt : model.detokenize(request.prompt, true),
+      request,
+      returnTokens: fields.return_tokens ?? false,
+    }),
   );
 }
 
+async function answerText(
+  service: Service,
+  body: unknown,
+  response: ServerResponse,
+  createShape: (fields: CompletionRequest, request: GenerationRequest, model: ActiveModel) => AnswerShape,
+): Promise<void> {
+  const fields = parseBody(completionSchema, body);
+  const sampling = readSampling(fields, service.args.defaults);
+  await answer(service, fields, response, (active) => {
+    const prompt = tokenizePrompt(active, fields.prompt);
+    const request = { prompt, sampling, stopTokens: new Set<Token>(), stopStrings: sampling.stop };
+    return { request, shape: createShape(fields, request, active) };
+  });
+}
+
+/** @param prepare is called with the model in memory */
 async function answer(
   service: Service,
-  kind: 'chat' | 'text',
   fields: GenerationFields,
-  request: GenerationRequest,
   response: ServerResponse,
+  prepare: (model: ActiveModel) => { readonly request: GenerationRequest; readonly shape: AnswerShape },
 ): Promise<void> {
-  const generator = requireGenerator(service);
-  const shape = createAnswerShape(kind, service.args.alias);
+  requireGenerating(service);
   const signal = abortOnDisconnect(response);
-  if (fields.stream !== true) {
-    let text = '';
-    const result = await generate(generator, request, signal, (part) => {
-      text += part;
-      return Promise.resolve();
-    });
-    count(service, result);
-    sendJson(response, 200, shape.whole(text, result));
-    return;
-  }
+  await service.residency.use(signal, async (active) => {
+    const { generator } = active;
+    if (generator === null) return;
+    const { request, shape } = prepare(active);
+    const run: Run = (listener) => generate(generator, request, signal, listener);
+    if (fields.stream === true) await answerStreaming(fields, shape, response, signal, run);
+    else sendJson(response, 200, await answerWhole(shape, request.sampling.choices, run));
+  });
+}
 
+type Run = (listener: ChoiceListener) => Promise<Timing>;
+
+async function answerWhole(shape: AnswerShape, choices: number, run: Run): Promise<object> {
+  const texts = Array.from({ length: choices }, () => ({ text: '', tokens: [] as number[] }));
+  const finished: FinishedChoice[] = [];
+  const timing = await run({
+    onPiece({ choice, text, token }) {
+      const parts = texts[choice];
+      if (parts !== undefined) {
+        parts.text += text;
+        if (token !== null) parts.tokens.push(token);
+      }
+      return Promise.resolve();
+    },
+    onEnd(choice, result, ofChoice) {
+      const { text = '', tokens = [] } = texts[choice] ?? {};
+      finished[choice] = { text: text + result.rest, tokens, result, timing: ofChoice };
+      return Promise.resolve();
+    },
+  });
+  return shape.whole(finished, timing);
+}
+
+async function answerStreaming(
+  fields: GenerationFields,
+  shape: AnswerShape,
+  response: ServerResponse,
+  signal: AbortSignal,
+  run: Run,
+): Promise<void> {
   const stream = createEventStream(response, signal);
-  const first = shape.first();
+  const begun = new Set<number>();
+  const begin = async (choice: number): Promise<void> => {
+    if (begun.has(choice)) return;
+    begun.add(choice);
+    const first = shape.first(choice);
+    if (first !== null) await stream.send(first);
+  };
   try {
-    const result = await generate(generator, request, signal, async (part) => {
-      if (!stream.begun && first !== null) await stream.send(first);
-      await stream.send(shape.chunk(part));
+    const timing = await run({
+      async onPiece(piece, timingSoFar) {
+        if (piece.text === '' && !shape.everyPiece) return;
+        await begin(piece.choice);
+        await stream.send(shape.piece(piece, fields.timings_per_token === true ? timingSoFar() : null));
+      },
+      async onEnd(choice, result, ofChoice) {
+        await begin(choice);
+        if (result.rest !== '') {
+          await stream.send(shape.piece({ choice, text: result.rest, token: null, ...result }, null));
+        }
+        await stream.send(shape.last(choice, result, ofChoice));
+      },
     });
-    count(service, result);
-    if (!stream.begun && first !== null) await stream.send(first);
-    await stream.send(shape.last(result));
-    if (fields.stream_options?.include_usage === true) await stream.send(shape.usage(result));
-    stream.end('[DONE]');
+    const usage = fields.stream_options?.include_usage === true ? shape.usage(timing) : null;
+    if (usage !== null) await stream.send(usage);
+    stream.end(shape.farewell ?? undefined);
   } catch (error) {
     if (!stream.begun || signal.aborted) throw error;
     await stream.send(errorBody(error));
@@ -74,27 +143,11 @@ async function answer(
   }
 }
 
-function tokenizePrompt(service: Service, prompt: string | [string] | number[]): readonly Token[] {
-  const { model } = service.loaded;
+function tokenizePrompt({ loaded }: ActiveModel, prompt: CompletionRequest['prompt']): readonly Token[] {
+  const { model } = loaded;
   const [first] = prompt;
   if (typeof prompt === 'string' || typeof first === 'string') {
     return withBeginToken(model, model.tokenize(typeof prompt === 'string' ? prompt : String(first), true));
   }
-  return checkTokens(service, prompt as number[]);
-}
-
-/** A number that is no token of the model would crash llama.cpp. Throws HttpError 400. */
-export function checkTokens({ loaded }: Service, tokens: readonly number[]): Token[] {
-  const { tokens: vocabulary } = loaded.model.fileInfo.metadata.tokenizer.ggml;
-  const bad = tokens.find((token) => token >= vocabulary.length);
-  if (bad !== undefined) throw new HttpError(400, `${bad} is not a token: the model has ${vocabulary.length} of them.`);
-  return tokens as Token[];
-}
-
-function count({ counters }: Service, result: GenerationResult): void {
-  counters.requests += 1;
-  counters.promptTokens += result.promptTokens - result.cachedTokens;
-  counters.promptMillis += result.promptMillis;
-  counters.generatedTokens += result.generatedTokens;
-  counters.generationMillis += result.generationMillis;
+  return checkTokens(model, prompt as number[]);
 }

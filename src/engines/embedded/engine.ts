@@ -38,7 +38,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     // All of them, so that a preset written for llama-server works; a child says which ones it ignores.
     options: LLAMA_SERVER_OPTIONS,
     build: libraryVersion(),
-    capabilities: () => ({ measure: true, sleep: false }),
+    capabilities: () => ({ measure: true, sleep: true }),
     command,
     ...spoken,
     estimate: estimateEmbedded,

@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../../catalog/entry.js';
 import type { DeviceReading } from '../../scheduler/events.js';
 import type { Placement } from '../../scheduler/state.js';
 import { MIB, type Bytes, type DeviceBytes } from '../../scheduler/units.js';
-import { contextTokensFor, DEFAULT_PARALLEL } from './context-size.js';
+import { planContext } from './context-size.js';
 import { isUsableDevice } from './devices.js';
 
 /**
@@ -21,7 +21,7 @@ const UNKNOWN_CACHE_SHARE = 0.1;
 /**
  * Ways to lay a model out, preferred first: on each single accelerator that is large enough, split over all of
  * them in proportion to their memory, and in system memory, which is all there is on a machine without one.
- * Counts the files, the cache of all sequences (each has the whole context) and what the process takes.
+ * Counts the files, the cache of all sequences and what the process takes.
  */
 export function estimateEmbedded(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly Placement[] {
   if (entry.invalid !== null || entry.files === null) return [{ need: {}, quality: 'estimate' }];
@@ -50,12 +50,23 @@ function place(need: DeviceBytes): Placement {
 }
 
 function modelBytes(entry: CatalogEntry, fileBytes: Bytes): Bytes {
-  const context = contextTokensFor(entry.contextTokens, entry.header?.trainedContextTokens ?? null);
-  const parallel = Number(readOption(entry, 'parallel') ?? DEFAULT_PARALLEL);
-  const sequences = Number.isInteger(parallel) && parallel > 0 ? parallel : DEFAULT_PARALLEL;
+  const parallel = Number(readOption(entry, 'parallel') ?? -1);
+  const plan = planContext(
+    {
+      contextTokens: askedContext(entry),
+      parallel: Number.isInteger(parallel) && parallel > 0 ? parallel : null,
+      embeddings: entry.options.some(({ name, value }) => name === 'embeddings' && value !== 'false'),
+    },
+    entry.header?.trainedContextTokens ?? null,
+  );
   const perToken = entry.header?.kvBytesPerToken ?? (fileBytes * UNKNOWN_CACHE_SHARE) / 4096;
   const compute = Math.max(SMALLEST_COMPUTE_BYTES, fileBytes * COMPUTE_SHARE);
-  return Math.ceil(fileBytes + perToken * context * sequences + compute);
+  return Math.ceil(fileBytes + perToken * plan.tokensPerSequence * plan.sequences + compute);
+}
+
+/** An entry says null for `--ctx-size 0` too. */
+function askedContext(entry: CatalogEntry): number | null {
+  return entry.contextTokens ?? (readOption(entry, 'ctx-size') === '0' ? 0 : null);
 }
 
 function usableDevices(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly DeviceReading[] {

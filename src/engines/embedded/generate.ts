@@ -1,9 +1,8 @@
-import type { LlamaModel, Token } from 'node-llama-cpp';
 import { performance } from 'node:perf_hooks';
-import { HttpError } from './http-error.js';
-import type { Sampling } from './sampling.js';
-import type { SequencePool, Slot, SlotTask } from './sequence-pool.js';
-import type { Turnstile } from './turnstile.js';
+import type { LlamaGrammar, Token } from 'node-llama-cpp';
+import type { Generator } from './generator.js';
+import { samplerOptions, type Sampling } from './sampling.js';
+import type { Slot } from './sequence-pool.js';
 import { createTextAssembler } from './text-assembler.js';
 
 export interface GenerationRequest {
@@ -14,119 +13,105 @@ export interface GenerationRequest {
   readonly stopStrings: readonly string[];
 }
 
-export interface GenerationResult {
-  readonly finish: 'stop' | 'length';
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
+/** A piece of one choice, as soon as it is certain. */
+export interface Piece {
+  readonly choice: number;
+  /** May be empty: a token that only begins a character, or what may become a stop string. */
+  readonly text: string;
+  /** Null for text that became certain only at the end. */
+  readonly token: Token | null;
+  readonly slot: number;
   readonly generatedTokens: number;
-  readonly promptMillis: number;
-  readonly generationMillis: number;
+  /** When the prompt was done (`performance.now()`). */
+  readonly promptDoneAt: number;
 }
 
-export interface Generator {
-  readonly model: LlamaModel;
-  readonly pool: SequencePool;
-  readonly turnstile: Turnstile;
-  /** Of each sequence. */
-  readonly contextTokens: number;
-  /** Prompt tokens that are evaluated before it is looked whether the client is still there. */
-  readonly batchTokens: number;
+/** How one choice ended. */
+export interface ChoiceResult {
+  readonly finish: 'stop' | 'length';
+  /** What ended it, in llama-server's words. */
+  readonly stopType: 'eos' | 'word' | 'limit';
+  /** The stop string that was met; empty for none. */
+  readonly stoppingWord: string;
+  /** Text that became certain only at the end. */
+  readonly rest: string;
+  readonly slot: number;
+  readonly generatedTokens: number;
+  /** When the prompt was done, and when the choice was (`performance.now()`). */
+  readonly promptDoneAt: number;
+  readonly endedAt: number;
 }
 
 /**
- * Generates one answer: waits for a sequence, evaluates the prompt, then samples token by token. `onText` gets
- * text as soon as it is certain; generation waits for it. Aborting the signal ends it at the next token (or
- * batch of the prompt) with the signal's reason, and the sequence is free again.
- * Throws HttpError when the prompt does not fit.
+ * Samples one choice token by token in a sequence that holds the prompt but for its last token; generation waits for
+ * `onPiece`. Aborting the signal ends it at the next token, with the signal's reason.
  */
-export async function generate(
+export async function generateChoice(
   generator: Generator,
-  request: GenerationRequest,
-  signal: AbortSignal,
-  onText: (text: string) => Promise<void>,
-): Promise<GenerationResult> {
-  const { prompt } = request;
-  if (prompt.length === 0) throw new HttpError(400, 'The prompt is empty; send at least one token.');
-  if (prompt.length >= generator.contextTokens) {
-    throw new HttpError(
-      400,
-      `The prompt has ${prompt.length} tokens, but the context of a request is ${generator.contextTokens} tokens; ` +
-        'shorten it, or start the model with a larger --ctx-size.',
-      'exceed_context_size_error',
-    );
-  }
-  const slot = await generator.pool.acquire(prompt, signal);
-  try {
-    return await generateIn(slot, generator, request, signal, onText);
-  } finally {
-    generator.pool.release(slot);
-  }
-}
-
-async function generateIn(
   slot: Slot,
-  generator: Generator,
   request: GenerationRequest,
+  choice: number,
+  grammar: LlamaGrammar | null,
   signal: AbortSignal,
-  onText: (text: string) => Promise<void>,
-): Promise<GenerationResult> {
-  const { sequence } = slot;
-  const { model } = generator;
-  const { prompt, sampling, stopStrings, stopTokens } = request;
-  const startedAt = performance.now();
-  const cachedTokens = await generator.turnstile.exclusively(() => reuseCache(slot, prompt, sampling.cachePrompt));
-  let rest = prompt.slice(cachedTokens);
-  while (rest.length > generator.batchTokens) {
-    await generator.turnstile.pass();
-    signal.throwIfAborted();
-    await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, generator.batchTokens));
-    rest = rest.slice(generator.batchTokens);
-  }
-  signal.throwIfAborted();
-
+  onPiece: (piece: Piece) => Promise<void>,
+): Promise<ChoiceResult> {
+  const { model, counters, loaded, turnstile } = generator;
+  const { prompt, sampling, stopTokens, stopStrings } = request;
+  const { sequence, task } = slot;
   const limit = Math.min(sampling.maxTokens ?? Infinity, generator.contextTokens - prompt.length);
   const assembler = createTextAssembler(model, prompt, stopStrings);
-  const task: SlotTask | null = slot.task;
-  let generatedTokens = 0;
-  let finish: GenerationResult['finish'] = 'length';
+  const generated: Token[] = [];
+  let stopType: ChoiceResult['stopType'] = 'limit';
   let promptDoneAt: number | null = null;
+  let lastAt = performance.now();
+
   if (limit > 0) {
-    for await (const token of sequence.evaluate(rest, { ...sampling.options, yieldEogToken: true })) {
-      promptDoneAt ??= performance.now();
+    const options = samplerOptions(loaded.library, model, sampling, choice, () => [...prompt, ...generated]);
+    const grammarEvaluationState = grammar && new loaded.library.LlamaGrammarEvaluationState({ model, grammar });
+    const tokens = sequence.evaluate(prompt.slice(sequence.nextTokenIndex), {
+      ...options,
+      ...(grammarEvaluationState && { grammarEvaluationState }),
+      yieldEogToken: true,
+    });
+    await turnstile.pass();
+    for await (const token of tokens) {
+      const now = performance.now();
+      if (promptDoneAt === null) {
+        promptDoneAt = now;
+        if (choice === 0) {
+          counters.promptMillis += now - lastAt;
+          counters.promptTokens += 1;
+        }
+      } else counters.generationMillis += now - lastAt;
+      generated.push(token);
+      counters.generatedTokens += 1;
+      counters.mostContextTokens = Math.max(counters.mostContextTokens, prompt.length + generated.length);
+      if (task !== null) task.generatedTokens += 1;
       signal.throwIfAborted();
-      generatedTokens += 1;
-      if (task !== null) task.generatedTokens = generatedTokens;
       if (model.isEogToken(token) || stopTokens.has(token)) {
-        finish = 'stop';
+        stopType = 'eos';
         break;
       }
       const text = assembler.push(token);
-      if (text !== '') await onText(text);
+      await onPiece({ choice, text, token, slot: slot.id, generatedTokens: generated.length, promptDoneAt });
       if (assembler.stopped) {
-        finish = 'stop';
+        stopType = 'word';
         break;
       }
-      if (generatedTokens >= limit) break;
-      await generator.turnstile.pass();
+      if (generated.length >= limit) break;
+      await turnstile.pass();
+      lastAt = performance.now();
     }
   }
-  const last = assembler.finish();
-  if (last !== '') await onText(last);
   const endedAt = performance.now();
   return {
-    finish,
-    promptTokens: prompt.length,
-    cachedTokens,
-    generatedTokens,
-    promptMillis: (promptDoneAt ?? endedAt) - startedAt,
-    generationMillis: endedAt - (promptDoneAt ?? endedAt),
+    finish: stopType === 'limit' ? 'length' : 'stop',
+    stopType,
+    stoppingWord: assembler.stoppingWord,
+    rest: assembler.finish(),
+    slot: slot.id,
+    generatedTokens: generated.length,
+    promptDoneAt: promptDoneAt ?? endedAt,
+    endedAt,
   };
-}
-
-/** Makes the sequence hold nothing but a beginning of the prompt, and returns how much of it. */
-async function reuseCache({ sequence }: Slot, prompt: readonly Token[], allowed: boolean): Promise<number> {
-  // The last token is always evaluated: sampling needs what comes out of it.
-  if (allowed) await sequence.adaptStateToTokens(prompt.slice(0, -1), false);
-  else await sequence.clearHistory();
-  return sequence.nextTokenIndex;
 }

@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { answerChat, answerCompletion } from './completion-routes.js';
+import { sayRefused } from './capability-notes.js';
+import { answerChat, answerCompletion, answerLlamaCompletion } from './completion-routes.js';
+import { answerEmbeddings } from './embedding-routes.js';
 import { ChildFailure } from './failure.js';
 import { errorBody, HttpError } from './http-error.js';
 import { readJson, sendJson, sendText } from './http-io.js';
 import type { Service } from './service.js';
 import { describeMetrics, describeModels, describeProps, describeSlots } from './status-routes.js';
-import { answerDetokenize, answerEmbeddings, answerTemplate, answerTokenize } from './text-routes.js';
+import { answerDetokenize, answerTemplate, answerTokenize } from './text-routes.js';
 
 type Read = (service: Service) => object | string;
 type Answer = (service: Service, body: unknown, response: ServerResponse) => void | Promise<void>;
@@ -24,14 +26,29 @@ const ANSWERS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['/v1/chat/completions', answerChat],
   ['/chat/completions', answerChat],
   ['/v1/completions', answerCompletion],
-  ['/completions', answerCompletion],
-  ['/completion', answerCompletion],
+  ['/completions', answerLlamaCompletion],
+  ['/completion', answerLlamaCompletion],
   ['/v1/embeddings', answerEmbeddings],
   ['/embeddings', answerEmbeddings],
   ['/embedding', answerEmbeddings],
   ['/tokenize', answerTokenize],
   ['/detokenize', answerDetokenize],
   ['/apply-template', answerTemplate],
+]);
+
+/** Routes of llama-server that this engine has not. */
+const MISSING: ReadonlySet<string> = new Set([
+  ...[
+    '/infill',
+    '/rerank',
+    '/reranking',
+    '/v1/rerank',
+    '/v1/reranking',
+    '/lora-adapters',
+    '/v1/responses',
+    '/v1/messages',
+  ],
+  ...['/v1/messages/count_tokens', '/v1/audio/transcriptions'],
 ]);
 
 /**
@@ -60,6 +77,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, servic
   const path = (request.url ?? '/').replace(/[?#].*$/su, '');
   const read = READS.get(path);
   const answer = ANSWERS.get(path);
+  if (MISSING.has(path)) throw new HttpError(501, sayRefused(path, 'it has no such route'), 'not_supported_error');
   if (read === undefined && answer === undefined) throw new HttpError(404, `There is no ${path}.`, 'not_found_error');
   const method = read === undefined ? 'POST' : 'GET';
   if (request.method !== method) throw new HttpError(405, `${path} takes ${method}, not ${request.method ?? ''}.`);

@@ -1,11 +1,10 @@
-import type { Llama } from 'node-llama-cpp';
 import type { ChildMemory, MemoryRow } from '../messages.js';
 import type { ChildArguments } from './arguments.js';
-import { contextTokensFor } from './context-size.js';
+import { planContext } from './context-size.js';
 import { selectDevices } from './devices.js';
 import { DEVICE_CONTEXT_BYTES } from './estimate.js';
+import { startRuntime, type Runtime } from './library.js';
 import { explainLoadError } from './load-error.js';
-import { importLibrary, startLibrary, type Library } from './load-model.js';
 import { checkModelFile } from './model-file.js';
 
 /** What a model would take, and how much context it was trained for. */
@@ -22,34 +21,28 @@ export interface ModelNeed {
  */
 export async function measureModel(args: ChildArguments, onLog: (line: string) => void): Promise<ModelNeed> {
   await checkModelFile(args.modelPath);
-  const library = await importLibrary();
-  const errors: string[] = [];
-  const logger = (level: string, message: string): void => {
-    if (level === 'error' || level === 'fatal') errors.push(message.trim());
-    onLog(message.trimEnd());
-  };
+  const runtime = await startRuntime(selectDevices(args.devices).gpu, 1, onLog);
   try {
-    const { gpu } = selectDevices(args.devices);
-    return await measureWith(library, await startLibrary(library, gpu, 1, logger), args);
+    return await measureWith(runtime, args);
   } catch (error) {
-    throw explainLoadError(args, error, errors);
+    throw explainLoadError(args, error, runtime.errors);
   }
 }
 
-async function measureWith(library: Library, llama: Llama, args: ChildArguments): Promise<ModelNeed> {
+async function measureWith({ library, llama }: Runtime, args: ChildArguments): Promise<ModelNeed> {
   const processBytes = process.memoryUsage.rss();
   const { devices } = selectDevices(args.devices);
   const info = await library.readGgufFileInfo(args.modelPath, { sourceType: 'filesystem', logWarnings: false });
   const insights = await library.GgufInsights.from(info, llama);
   const trained = insights.trainContextSize ?? null;
-  const contextSize = contextTokensFor(args.contextTokens, trained);
+  const { sequences, tokensPerSequence: contextSize } = planContext(args, trained);
   const all = insights.totalLayers;
   const gpuLayers = devices.length === 0 ? 0 : Math.min(args.gpuLayers ?? all, all);
   const weights = await insights.estimateModelResourceRequirementsV2({ gpuLayers, useMmap: args.mmap });
   const cache = await insights.estimateContextResourceRequirementsV2({
     contextSize,
     modelGpuLayers: gpuLayers,
-    sequences: args.embeddings ? 1 : args.parallel,
+    sequences,
     isEmbeddingContext: args.embeddings,
     useMmap: args.mmap,
     ...(args.batchTokens === null ? {} : { batchSize: args.batchTokens }),
@@ -65,5 +58,8 @@ async function measureWith(library: Library, llama: Llama, args: ChildArguments)
   // The process itself is counted as the host's compute buffer, as in what a loaded child says.
   const [model, context, compute] = [Math.ceil(weights.cpuRam), Math.ceil(cache.cpuRam), processBytes];
   const onHost: MemoryRow = { kind: 'host', name: 'Host', model, context, compute };
-  return { memory: { n_ctx: contextSize, devices: [...onDevices, onHost] }, trainedContextTokens: trained };
+  return {
+    memory: { n_ctx: Math.min(contextSize, trained ?? contextSize), devices: [...onDevices, onHost] },
+    trainedContextTokens: trained,
+  };
 }

@@ -1,43 +1,25 @@
 import { z } from 'zod';
+import { generationFields, type GenerationFields } from './generation-fields.js';
 import { HttpError } from './http-error.js';
 
 type Maybe<T> = T | null | undefined;
-
-/** What chat and plain completions have in common; null counts as absent. */
-export interface GenerationFields {
-  readonly stream?: Maybe<boolean>;
-  readonly stream_options?: Maybe<{ readonly include_usage?: Maybe<boolean> }>;
-  readonly n?: Maybe<number>;
-  readonly max_tokens?: Maybe<number>;
-  readonly max_completion_tokens?: Maybe<number>;
-  readonly n_predict?: Maybe<number>;
-  readonly temperature?: Maybe<number>;
-  readonly top_k?: Maybe<number>;
-  readonly top_p?: Maybe<number>;
-  readonly min_p?: Maybe<number>;
-  readonly seed?: Maybe<number>;
-  readonly stop?: Maybe<string | string[]>;
-  readonly cache_prompt?: Maybe<boolean>;
-  readonly tools?: Maybe<unknown[]>;
-  readonly response_format?: Maybe<{ readonly type: string }>;
-  readonly logit_bias?: unknown;
-}
 
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant';
   readonly content: string | { readonly type: 'text'; readonly text: string }[];
 }
 
-export interface ChatRequest extends GenerationFields {
+/** What goes into a chat template: the messages, and values that the template itself knows. */
+export interface TemplateRequest {
   readonly messages: ChatMessage[];
+  readonly chat_template_kwargs?: Maybe<Record<string, unknown>>;
 }
+
+export interface ChatRequest extends GenerationFields, TemplateRequest {}
 
 export interface CompletionRequest extends GenerationFields {
   readonly prompt: string | [string] | number[];
-}
-
-export interface TemplateRequest {
-  readonly messages: ChatMessage[];
+  readonly return_tokens?: Maybe<boolean>;
 }
 
 export interface TokenizeRequest {
@@ -52,29 +34,9 @@ export interface DetokenizeRequest {
 }
 
 export interface EmbeddingsRequest {
-  readonly input: string | string[] | number[];
+  readonly input: string | string[] | number[] | number[][];
   readonly encoding_format?: Maybe<'float' | 'base64'>;
 }
-
-const count = z.int().min(-1).max(2_147_483_647).nullish();
-const fields = {
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  n: z.int().nullish(),
-  max_tokens: count,
-  max_completion_tokens: count,
-  n_predict: count,
-  temperature: z.number().min(0).max(100).nullish(),
-  top_k: z.int().min(0).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  min_p: z.number().min(0).max(1).nullish(),
-  seed: z.int().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(64)], 'must be a string or a list of strings').nullish(),
-  cache_prompt: z.boolean().nullish(),
-  tools: z.array(z.unknown()).nullish(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
-  logit_bias: z.unknown().optional(),
-};
 
 const textPart = z.object({
   type: z.literal('text', 'must be "text": the model reads nothing else'),
@@ -85,16 +47,20 @@ const message = z.object({
   role: z.enum(['system', 'developer', 'user', 'assistant'], 'must be system, user or assistant'),
   content,
 });
+const templated = {
+  messages: z.array(message).min(1),
+  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+};
+const tokens = z.array(z.int().min(0)).min(1);
+const MOST_INPUTS = 2048;
 
-export const chatSchema: z.ZodType<ChatRequest> = z.looseObject({ ...fields, messages: z.array(message).min(1) });
+export const chatSchema: z.ZodType<ChatRequest> = z.looseObject({ ...generationFields, ...templated });
 export const completionSchema: z.ZodType<CompletionRequest> = z.looseObject({
-  ...fields,
-  prompt: z.union(
-    [z.string(), z.tuple([z.string()]), z.array(z.int().min(0)).min(1)],
-    'must be a string, or one list of token numbers',
-  ),
+  ...generationFields,
+  prompt: z.union([z.string(), z.tuple([z.string()]), tokens], 'must be a string, or one list of token numbers'),
+  return_tokens: z.boolean().nullish(),
 });
-export const templateSchema: z.ZodType<TemplateRequest> = z.looseObject({ messages: z.array(message).min(1) });
+export const templateSchema: z.ZodType<TemplateRequest> = z.looseObject(templated);
 export const tokenizeSchema: z.ZodType<TokenizeRequest> = z.looseObject({
   content: z.string(),
   add_special: z.boolean().nullish(),
@@ -104,8 +70,8 @@ export const tokenizeSchema: z.ZodType<TokenizeRequest> = z.looseObject({
 export const detokenizeSchema: z.ZodType<DetokenizeRequest> = z.looseObject({ tokens: z.array(z.int().min(0)) });
 export const embeddingsSchema: z.ZodType<EmbeddingsRequest> = z.looseObject({
   input: z.union(
-    [z.string(), z.array(z.string()).min(1).max(2048), z.array(z.int().min(0)).min(1)],
-    'must be a string, a list of strings or a list of token numbers',
+    [z.string(), z.array(z.string()).min(1).max(MOST_INPUTS), tokens, z.array(tokens).min(1).max(MOST_INPUTS)],
+    'must be a string, a list of strings, a list of token numbers or a list of such lists',
   ),
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });

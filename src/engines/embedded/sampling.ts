@@ -1,50 +1,144 @@
 import { randomInt } from 'node:crypto';
-import type { SamplingDefaults } from './arguments.js';
+import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
+import { findUnsupportedField, sayRefused } from './capability-notes.js';
+import type { GenerationFields } from './generation-fields.js';
 import { HttpError } from './http-error.js';
-import type { GenerationFields } from './request-schema.js';
+import type { Library } from './library.js';
+import { readResponseGrammar } from './response-grammar.js';
+import type { SamplingDefaults } from './sampling-defaults.js';
 
 /** How the next token is chosen, and when to stop. */
 export interface Sampling {
-  readonly options: {
-    readonly temperature: number;
-    readonly topK: number;
-    readonly topP: number;
-    readonly minP: number;
-    readonly seed: number;
-  };
+  readonly values: Omit<SamplingDefaults, 'seed' | 'maxTokens'>;
+  /** Of the first choice; each further one has the next. */
+  readonly seed: number;
+  readonly drySequenceBreakers: readonly string[] | null;
+  readonly logitBias: readonly (readonly [number | string, number | false])[];
+  readonly choices: number;
   readonly maxTokens: number | null;
   readonly stop: readonly string[];
+  /** GBNF, or null for free text. */
+  readonly grammar: string | null;
   /** Whether what an earlier request left in the sequence may be used again. */
   readonly cachePrompt: boolean;
 }
 
+const SEEDS = 0x1_0000_0000;
+
 /** What a request says of sampling, over the child's defaults. Throws HttpError 400 for what this engine lacks. */
 export function readSampling(request: GenerationFields, defaults: SamplingDefaults): Sampling {
   refuseUnsupported(request);
-  const asked = request.max_completion_tokens ?? request.max_tokens ?? request.n_predict ?? null;
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? request.n_predict ?? null;
   const seed = request.seed ?? defaults.seed;
   return {
-    options: {
+    values: {
       temperature: request.temperature ?? defaults.temperature,
       topK: request.top_k ?? defaults.topK,
       topP: request.top_p ?? defaults.topP,
       minP: request.min_p ?? defaults.minP,
-      // A request without one must not repeat another that came in the same moment.
-      seed: seed === null || seed < 0 ? randomInt(0xffff_ffff) : seed % 0x1_0000_0000,
+      repeatLastTokens: request.repeat_last_n ?? defaults.repeatLastTokens,
+      repeatPenalty: request.repeat_penalty ?? defaults.repeatPenalty,
+      presencePenalty: request.presence_penalty ?? defaults.presencePenalty,
+      frequencyPenalty: request.frequency_penalty ?? defaults.frequencyPenalty,
+      xtcProbability: request.xtc_probability ?? defaults.xtcProbability,
+      xtcThreshold: request.xtc_threshold ?? defaults.xtcThreshold,
+      dryMultiplier: request.dry_multiplier ?? defaults.dryMultiplier,
+      dryBase: request.dry_base ?? defaults.dryBase,
+      dryAllowedLength: request.dry_allowed_length ?? defaults.dryAllowedLength,
+      dryLastTokens: request.dry_penalty_last_n ?? defaults.dryLastTokens,
     },
-    maxTokens: asked === null ? defaults.maxTokens : asked < 0 ? null : asked,
+    // A request without one must not repeat another that came in the same moment.
+    seed: seed === null || seed < 0 ? randomInt(SEEDS) : seed % SEEDS,
+    drySequenceBreakers: request.dry_sequence_breakers ?? null,
+    logitBias: readBiases(request.logit_bias ?? {}),
+    choices: request.n ?? request.n_cmpl ?? 1,
+    maxTokens: maxTokens === null ? defaults.maxTokens : maxTokens < 0 ? null : maxTokens,
     stop: (typeof request.stop === 'string' ? [request.stop] : (request.stop ?? [])).filter((text) => text !== ''),
+    grammar: readResponseGrammar(request),
     cachePrompt: request.cache_prompt ?? true,
   };
 }
 
-function refuseUnsupported(request: GenerationFields): void {
-  const refuse = (what: string): HttpError => {
-    return new HttpError(400, `${what}: the embedded engine does not have it; use the llama-server engine for it.`);
+/**
+ * The same for the library, for one choice.
+ * @param history gives the tokens so far, prompt included, for the penalties
+ * Throws HttpError 400 for a bias that the library cannot apply.
+ */
+export function samplerOptions(
+  { TokenBias }: Library,
+  model: LlamaModel,
+  sampling: Sampling,
+  choice: number,
+  history: () => readonly Token[],
+): SequenceEvaluateOptions {
+  const { values } = sampling;
+  const { repeatLastTokens: last, repeatPenalty, presencePenalty, frequencyPenalty } = values;
+  const penalised = last !== 0 && (repeatPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0);
+  return {
+    temperature: values.temperature,
+    topK: Math.max(0, values.topK),
+    topP: values.topP,
+    minP: values.minP,
+    seed: (sampling.seed + choice) % SEEDS,
+    ...(values.xtcProbability > 0 && {
+      xtc: { probability: values.xtcProbability, threshold: values.xtcThreshold },
+    }),
+    ...(penalised && {
+      repeatPenalty: {
+        punishTokens: () => (last < 0 ? [...history()] : history().slice(-last)),
+        maxPunishTokens: last < 0 ? model.trainContextSize : last,
+        penalty: repeatPenalty,
+        presencePenalty,
+        frequencyPenalty,
+      },
+    }),
+    ...(values.dryMultiplier > 0 && {
+      dryRepeatPenalty: {
+        strength: values.dryMultiplier,
+        base: values.dryBase,
+        allowedLength: values.dryAllowedLength,
+        lastTokens: values.dryLastTokens < 0 ? null : values.dryLastTokens,
+        ...(sampling.drySequenceBreakers !== null && { sequenceBreakers: [...sampling.drySequenceBreakers] }),
+      },
+    }),
+    ...(sampling.logitBias.length > 0 && { tokenBias: biasFor(TokenBias.for(model), model, sampling) }),
   };
-  if ((request.n ?? 1) !== 1) throw refuse(`'n' is ${request.n}, more than one choice`);
-  if ((request.tools ?? []).length > 0) throw refuse("'tools', calling functions");
-  const format = request.response_format?.type ?? 'text';
-  if (format !== 'text') throw refuse(`'response_format' ${format}`);
-  if (request.logit_bias != null && Object.keys(request.logit_bias).length > 0) throw refuse("'logit_bias'");
+}
+
+function biasFor<Bias extends InstanceType<Library['TokenBias']>>(
+  bias: Bias,
+  model: LlamaModel,
+  sampling: Sampling,
+): Bias {
+  const vocabulary = model.fileInfo.metadata.tokenizer.ggml.tokens.length;
+  for (const [target, amount] of sampling.logitBias) {
+    const tokens = typeof target === 'number' ? [target as Token] : model.tokenize(target);
+    for (const token of tokens) {
+      if (token >= vocabulary) {
+        throw new HttpError(400, `'logit_bias': ${token} is not a token: the model has ${vocabulary} of them.`);
+      }
+      if (model.isEogToken(token)) {
+        throw new HttpError(
+          400,
+          sayRefused(`'logit_bias' for ${token}, which ends an answer`, 'the library leaves such tokens alone'),
+        );
+      }
+      bias.set(token, amount === false ? 'never' : { logit: amount });
+    }
+  }
+  return bias;
+}
+
+/** OpenAI's object by token number, or llama-server's pairs, whose tokens may be texts. */
+function readBiases(given: NonNullable<GenerationFields['logit_bias']>): Sampling['logitBias'] {
+  if (Array.isArray(given)) return given;
+  return Object.entries(given).map(([key, amount]) => [/^\d{1,9}$/u.test(key) ? Number(key) : key, amount] as const);
+}
+
+function refuseUnsupported(request: GenerationFields): void {
+  const unsupported = findUnsupportedField(request);
+  if (unsupported !== null) throw new HttpError(400, unsupported);
+  if ((request.tools ?? []).length > 0 && request.tool_choice !== 'none') {
+    throw new HttpError(400, sayRefused("'tools'", 'it does not call functions'));
+  }
 }

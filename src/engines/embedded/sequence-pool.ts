@@ -10,26 +10,33 @@ export interface Slot {
 }
 
 export interface SlotTask {
+  readonly id: number;
   readonly promptTokens: number;
+  /** Of the prompt, taken over from what was in the sequence before. */
+  cachedTokens: number;
+  /** Of the prompt, evaluated so far. */
+  evaluatedTokens: number;
   generatedTokens: number;
 }
 
 interface Waiter {
   readonly prompt: readonly Token[];
-  readonly give: (slot: Slot) => void;
+  readonly count: number;
+  readonly give: (slots: readonly Slot[]) => void;
 }
 
 /** Hands out sequences, first come, first served. */
 export interface SequencePool {
   readonly slots: readonly Slot[];
-  /** How many wait. */
+  /** How many requests wait. */
   readonly waiting: number;
   /**
-   * Waits for a free sequence, preferably the one that already holds the beginning of the prompt. Rejects with the
+   * Waits for `count` free sequences (at most all there are), given all at once, so that two requests never hold
+   * what the other one lacks. The first one preferably holds the beginning of the prompt already. Rejects with the
    * signal's reason when it aborts first.
    */
-  acquire(prompt: readonly Token[], signal: AbortSignal): Promise<Slot>;
-  release(slot: Slot): void;
+  acquire(prompt: readonly Token[], count: number, signal: AbortSignal): Promise<readonly Slot[]>;
+  release(slots: readonly Slot[]): void;
 }
 
 export function createSequencePool(sequences: readonly LlamaContextSequence[]): SequencePool {
@@ -37,10 +44,21 @@ export function createSequencePool(sequences: readonly LlamaContextSequence[]): 
   const waiters: Waiter[] = [];
   let uses = 0;
 
-  const occupy = (slot: Slot, prompt: readonly Token[]): Slot => {
-    slot.task = { promptTokens: prompt.length, generatedTokens: 0 };
-    slot.lastUsed = uses += 1;
-    return slot;
+  const free = (): readonly Slot[] => slots.filter(({ task }) => task === null);
+  const occupy = (prompt: readonly Token[], count: number): readonly Slot[] => {
+    const taken = byUsefulness(free(), prompt).slice(0, count);
+    const id = (uses += 1);
+    for (const slot of taken) {
+      slot.task = { id, promptTokens: prompt.length, cachedTokens: 0, evaluatedTokens: 0, generatedTokens: 0 };
+      slot.lastUsed = id;
+    }
+    return taken;
+  };
+  const serveWaiters = (): void => {
+    for (let next = waiters[0]; next !== undefined && free().length >= next.count; next = waiters[0]) {
+      waiters.shift();
+      next.give(occupy(next.prompt, next.count));
+    }
   };
 
   return {
@@ -48,44 +66,39 @@ export function createSequencePool(sequences: readonly LlamaContextSequence[]): 
     get waiting() {
       return waiters.length;
     },
-    acquire(prompt, signal) {
+    acquire(prompt, wanted, signal) {
       signal.throwIfAborted();
-      const best = bestOf(
-        slots.filter(({ task }) => task === null),
-        prompt,
-      );
-      if (best !== null) return Promise.resolve(occupy(best, prompt));
+      const count = Math.min(wanted, slots.length);
+      if (waiters.length === 0 && free().length >= count) return Promise.resolve(occupy(prompt, count));
       return new Promise((resolve, reject) => {
         const leave = (): void => {
           waiters.splice(waiters.indexOf(waiter), 1);
           reject(signal.reason as Error);
+          serveWaiters();
         };
         const waiter: Waiter = {
           prompt,
-          give: (slot) => {
+          count,
+          give: (given) => {
             signal.removeEventListener('abort', leave);
-            resolve(occupy(slot, prompt));
+            resolve(given);
           },
         };
         signal.addEventListener('abort', leave, { once: true });
         waiters.push(waiter);
       });
     },
-    release(slot) {
-      slot.task = null;
-      waiters.shift()?.give(slot);
+    release(given) {
+      for (const slot of given) slot.task = null;
+      serveWaiters();
     },
   };
 }
 
-/** The free slot with the longest part of the prompt; among equals the one unused for longest. */
-function bestOf(free: readonly Slot[], prompt: readonly Token[]): Slot | null {
-  let best: { readonly slot: Slot; readonly shared: number } | null = null;
-  for (const slot of free) {
-    const shared = slot.sequence.compareContextTokens([...prompt]).firstDifferentIndex;
-    if (best === null || shared > best.shared || (shared === best.shared && slot.lastUsed < best.slot.lastUsed)) {
-      best = { slot, shared };
-    }
-  }
-  return best?.slot ?? null;
+/** The slots with the longest part of the prompt first; among equals the one unused for longest. */
+function byUsefulness(free: readonly Slot[], prompt: readonly Token[]): readonly Slot[] {
+  return free
+    .map((slot) => ({ slot, shared: slot.sequence.compareContextTokens([...prompt]).firstDifferentIndex }))
+    .sort((a, b) => b.shared - a.shared || a.slot.lastUsed - b.slot.lastUsed)
+    .map(({ slot }) => slot);
 }

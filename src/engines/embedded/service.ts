@@ -1,59 +1,47 @@
 import type { ChildArguments } from './arguments.js';
 import { createChatTemplate, type ChatTemplate } from './chat-template.js';
-import type { Generator } from './generate.js';
+import type { Counters } from './counters.js';
+import { createGenerator, type Generator } from './generator.js';
 import { HttpError } from './http-error.js';
 import type { LoadedModel } from './load-model.js';
-import { createSequencePool } from './sequence-pool.js';
-import { createTurnstile } from './turnstile.js';
+import type { ModelFacts } from './model-facts.js';
+import type { Residency } from './residency.js';
 
-/** Everything that requests need of a loaded model. */
-export interface Service {
-  readonly args: ChildArguments;
+/** A model in memory, with all that requests need of it. */
+export interface ActiveModel {
   readonly loaded: LoadedModel;
   readonly template: ChatTemplate;
   /** Null when the model was started for embeddings. */
   readonly generator: Generator | null;
+}
+
+/** Everything that requests need. */
+export interface Service {
+  readonly args: ChildArguments;
+  /** What is known of the model even while it sleeps. */
+  readonly facts: ModelFacts;
+  readonly residency: Residency<ActiveModel>;
   readonly counters: Counters;
   /** Unix time in seconds. */
   readonly startedAt: number;
 }
 
-export interface Counters {
-  requests: number;
-  promptTokens: number;
-  promptMillis: number;
-  generatedTokens: number;
-  generationMillis: number;
-}
-
-export function createService(
+export function activate(
   args: ChildArguments,
   loaded: LoadedModel,
+  counters: Counters,
   onNotice: (sentence: string) => void,
-): Service {
-  const { model, work, contextTokens } = loaded;
+): ActiveModel {
   return {
-    args,
     loaded,
-    template: createChatTemplate(loaded.library, model, args.chatTemplate, onNotice),
-    generator:
-      work.kind === 'embed'
-        ? null
-        : {
-            model,
-            pool: createSequencePool(Array.from({ length: args.parallel }, () => work.context.getSequence())),
-            turnstile: createTurnstile(),
-            contextTokens,
-            batchTokens: work.context.batchSize,
-          },
-    counters: { requests: 0, promptTokens: 0, promptMillis: 0, generatedTokens: 0, generationMillis: 0 },
-    startedAt: Math.floor(Date.now() / 1000),
+    template: createChatTemplate(loaded.library, loaded.model, args.chatTemplate, onNotice),
+    generator: createGenerator(loaded, counters),
   };
 }
 
 /** Throws HttpError when the model was started for embeddings only. */
-export function requireGenerator({ generator }: Service): Generator {
-  if (generator !== null) return generator;
+export function requireGenerating({ args }: Service): void {
+  if (!args.embeddings) return;
   throw new HttpError(
     501,
     'This model was started with --embeddings and does not generate text; start it without.',

@@ -8,6 +8,8 @@ export interface TextAssembler {
   finish(): string;
   /** True once a stop string has been seen; nothing comes after it. */
   readonly stopped: boolean;
+  /** That stop string; empty until then. */
+  readonly stoppingWord: string;
 }
 
 /** Tokens before that decide how a token reads (whether a space comes first). */
@@ -24,7 +26,7 @@ export function createTextAssembler(
   const recent = prompt.slice(-CONTEXT_TOKENS);
   let pending: Token[] = [];
   let held = '';
-  let stopped = false;
+  let stoppingWord = '';
 
   const decodePending = (): string => {
     const text = model.detokenize(pending, false, recent);
@@ -38,8 +40,8 @@ export function createTextAssembler(
     held += text;
     const at = firstStop(held, stops);
     if (at !== null) {
-      stopped = true;
-      const before = held.slice(0, at);
+      stoppingWord = at.stop;
+      const before = held.slice(0, at.index);
       held = '';
       return before;
     }
@@ -51,17 +53,20 @@ export function createTextAssembler(
 
   return {
     get stopped() {
-      return stopped;
+      return stoppingWord !== '';
+    },
+    get stoppingWord() {
+      return stoppingWord;
     },
     push(token) {
-      if (stopped) return '';
+      if (stoppingWord !== '') return '';
       pending.push(token);
       const text = model.detokenize(pending, false, recent);
       if (text.endsWith(REPLACEMENT) && pending.length < PENDING_TOKENS) return '';
       return sift(decodePending());
     },
     finish() {
-      if (stopped) return '';
+      if (stoppingWord !== '') return '';
       const text = sift(pending.length === 0 ? '' : decodePending()) + held;
       held = '';
       return text;
@@ -69,9 +74,11 @@ export function createTextAssembler(
   };
 }
 
-function firstStop(text: string, stops: readonly string[]): number | null {
-  const found = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
-  return found.length === 0 ? null : Math.min(...found);
+function firstStop(text: string, stops: readonly string[]): { readonly index: number; readonly stop: string } | null {
+  return stops
+    .map((stop) => ({ index: text.indexOf(stop), stop }))
+    .filter(({ index }) => index >= 0)
+    .reduce<{ index: number; stop: string } | null>((a, b) => (a === null || b.index < a.index ? b : a), null);
 }
 
 /** Length of the longest end of `text` with which a stop string could begin. */

@@ -22,7 +22,7 @@ let child: RunningChild;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'llm-tui-embedded-'));
   [small = ''] = await writeSampleModels(directory);
-  child = await startChild(entryFor(small, { 'ctx-size': '1024', parallel: '3' }));
+  child = await startChild(entryFor(small, { 'ctx-size': '3072', parallel: '3' }));
   await child.until(isReady);
 });
 
@@ -91,10 +91,10 @@ describe('a child of the embedded engine, once ready', () => {
 
   it('ends before a stop string, even one that spans tokens, and says so', async () => {
     const request = { prompt: 'the', max_tokens: 60, temperature: 0, cache_prompt: false };
-    const free = (await (await child.post('/completion', request)).json()) as Completion;
+    const free = (await (await child.post('/v1/completions', request)).json()) as Completion;
     const text = free.choices[0]?.text ?? '';
     const stop = text.slice(20, 32);
-    const stopped = (await (await child.post('/completion', { ...request, stop })).json()) as Completion;
+    const stopped = (await (await child.post('/v1/completions', { ...request, stop })).json()) as Completion;
     expect(stopped.choices[0]).toMatchObject({ text: text.slice(0, text.indexOf(stop)), finish_reason: 'stop' });
   });
 
@@ -152,7 +152,16 @@ describe('a child of the embedded engine, once ready', () => {
   });
 
   it.each([
-    ['n above one', '/v1/completions', { prompt: 'a', n: 2 }, 400, /'n' is 2/u],
+    [
+      'tools',
+      '/v1/chat/completions',
+      { messages: [{ role: 'user', content: 'a' }], tools: [{}] },
+      400,
+      /'tools'.*llama-server/u,
+    ],
+    ['log probabilities', '/v1/completions', { prompt: 'a', logprobs: 1 }, 400, /'logprobs'.*llama-server/u],
+    ['a sampler it has not', '/completion', { prompt: 'a', mirostat: 2 }, 400, /'mirostat'.*llama-server/u],
+    ['reranking', '/v1/rerank', {}, 501, /llama-server/u],
     [
       'pictures',
       '/v1/chat/completions',

@@ -19,7 +19,7 @@ describe('a measuring child of the embedded engine', () => {
     const ready = await child.until(({ type }) => type === 'ready');
     const measured = found.result === 'measured' ? found : null;
     const loaded = ready.type === 'ready' ? ready.memory : undefined;
-    expect(measured?.min.n_ctx).toBe(512);
+    expect(measured?.min.n_ctx).toBe(256);
     expect(measured?.max).toEqual(measured?.min);
     expect(onHost(measured?.min)?.model).toBe(onHost(loaded)?.model);
     expect(onHost(measured?.min)?.context).toBe(onHost(loaded)?.context);
