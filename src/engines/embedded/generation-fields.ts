@@ -64,7 +64,7 @@ const biases = z.union(
 );
 
 /** The fields of every request for generated text. */
-export const generationFields = {
+export const generationFields: { readonly [Field in keyof GenerationFields]-?: z.ZodType<GenerationFields[Field]> } = {
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   timings_per_token: z.boolean().nullish(),

@@ -97,7 +97,8 @@ export function samplerOptions(
         strength: values.dryMultiplier,
         base: values.dryBase,
         allowedLength: values.dryAllowedLength,
-        lastTokens: values.dryLastTokens < 0 ? null : values.dryLastTokens,
+        // "All" as the library says it (null) becomes -1, which this llama.cpp takes for none.
+        lastTokens: values.dryLastTokens < 0 ? model.trainContextSize : values.dryLastTokens,
         ...(sampling.drySequenceBreakers !== null && { sequenceBreakers: [...sampling.drySequenceBreakers] }),
       },
     }),

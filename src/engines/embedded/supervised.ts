@@ -3,12 +3,13 @@ import { createInterface } from 'node:readline';
 import { EXIT_MESSAGE } from '../messages.js';
 
 /**
- * Obeys whoever started this process: `onStop` when it asks for an orderly exit, on stdin or by SIGTERM or SIGINT.
+ * Obeys whoever started this process: `onStop` whenever it asks for an orderly exit, on stdin or by SIGTERM or SIGINT.
  * When stdin ends, the supervisor has gone, perhaps by SIGKILL; then this process must not outlive it.
  */
 export function obeySupervisor(onStop: () => void, watchStdin: boolean): void {
-  process.once('SIGTERM', onStop);
-  process.once('SIGINT', onStop);
+  // Not once: packages that clean up after themselves raise a signal again when nobody else listens to it any more.
+  process.on('SIGTERM', onStop);
+  process.on('SIGINT', onStop);
   if (!watchStdin) return;
   const lines = createInterface({ input: process.stdin });
   lines.on('line', (line) => {

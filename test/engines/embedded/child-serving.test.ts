@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { writeSampleModels } from '../../../src/catalog/sample-models/sample-models.js';
-import { entryFor, isReady, readEvents, startChild, type RunningChild } from './embedded-child.js';
-
-interface Completion {
-  readonly choices: readonly { readonly text: string; readonly finish_reason: string | null }[];
-  readonly usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
-}
-interface SlotState {
-  readonly is_processing: boolean;
-  readonly n_decoded: number;
-}
+import {
+  entryFor,
+  isReady,
+  readEvents,
+  startChild,
+  type Completion,
+  type RunningChild,
+  type SlotState,
+} from './embedded-child.js';
 
 let directory: string;
 let small: string;
@@ -30,12 +29,6 @@ afterAll(async () => {
   await child[Symbol.asyncDispose]();
   await rm(directory, { recursive: true });
 });
-
-const get = async <T>(path: string): Promise<T> => (await fetch(`${child.url}${path}`)).json() as Promise<T>;
-const isIdle = async (): Promise<boolean> => {
-  return (await get<readonly SlotState[]>('/slots')).every((slot) => !slot.is_processing);
-};
-const untilIdle = (): Promise<void> => vi.waitUntil(isIdle, { timeout: 20_000, interval: 20 }).then(() => undefined);
 
 describe('a child of the embedded engine, once ready', () => {
   it('has told its progress, its context and what it holds in system memory', () => {
@@ -116,21 +109,18 @@ describe('a child of the embedded engine, once ready', () => {
     );
     const streams = await Promise.all(responses.map((response) => readEvents<Completion>(response)));
     for (const events of streams) expect(events.at(-1)?.choices[0]?.finish_reason).toMatch(/stop|length/u);
-    await untilIdle();
+    await child.untilIdle();
   });
 
   it('frees the sequences of clients that go away, whether running or waiting', async () => {
-    const answered = async (): Promise<string | undefined> => {
-      return /^llamacpp:requests_total .*$/mu.exec(await (await fetch(`${child.url}/metrics`)).text())?.[0];
-    };
-    const before = await answered();
+    const before = await child.metric('requests_total');
     const gone = new AbortController();
     // Nothing but the context's end would stop these.
     const endless = { prompt: 'the', max_tokens: -1, stream: true, temperature: 0 };
     const requests = Array.from({ length: 5 }, () => child.post('/v1/completions', endless, gone.signal));
     const settled = Promise.allSettled(requests);
     await vi.waitUntil(
-      async () => (await get<readonly SlotState[]>('/slots')).every(({ n_decoded }) => n_decoded > 2),
+      async () => (await child.get<readonly SlotState[]>('/slots')).every(({ n_decoded }) => n_decoded > 2),
       {
         timeout: 20_000,
         interval: 5,
@@ -138,8 +128,8 @@ describe('a child of the embedded engine, once ready', () => {
     );
     gone.abort();
     await settled;
-    await untilIdle();
-    expect(await answered()).toBe(before);
+    await child.untilIdle();
+    expect(await child.metric('requests_total')).toBe(before);
   });
 
   it('turns text into tokens and back', async () => {

@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { CatalogEntry } from '../../../src/catalog/entry.js';
+import { writeSampleModels } from '../../../src/catalog/sample-models/sample-models.js';
 import { createEmbeddedEngine } from '../../../src/engines/embedded/engine.js';
 import type { Engine, ExitVerdict } from '../../../src/engines/engine.js';
 import { EXIT_MESSAGE, type ChildMessage } from '../../../src/engines/messages.js';
 import { bareEntry } from '../../support/bare-entry.js';
+import { until } from '../../support/until.js';
 
 const childFile = fileURLToPath(new URL('../../../dist/src/engines/embedded/child.js', import.meta.url));
 
@@ -26,19 +30,53 @@ export function entryFor(path: string, options: Readonly<Record<string, string |
   });
 }
 
+/** One sequence, as `/slots` tells it. */
+export interface SlotState {
+  readonly is_processing: boolean;
+  readonly n_decoded: number;
+  readonly n_prompt_tokens_processed?: number;
+}
+
+/** An answer in OpenAI's shape, whole or an event of a stream. */
+export interface Completion {
+  readonly choices: readonly { readonly index: number; readonly text: string; readonly finish_reason: string | null }[];
+  readonly usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+}
+
 export interface RunningChild extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  readonly pid: number;
   readonly messages: readonly ChildMessage[];
   readonly lines: readonly string[];
   /** Resolves with the first message of this kind that satisfies `wanted`. */
   until(wanted: (message: ChildMessage) => boolean): Promise<ChildMessage>;
+  get<T>(path: string): Promise<T>;
+  /** One of the figures of `/metrics`, without its prefix. */
+  metric(name: string): Promise<number>;
+  /** Waits until no sequence is at work. */
+  untilIdle(): Promise<void>;
   post(path: string, body: object, signal?: AbortSignal): Promise<Response>;
+  /** The same, and reads the answer, which has to be 200. */
+  ask<T>(path: string, body: object): Promise<T>;
   closeStdin(): void;
   askToExit(): void;
   terminate(): void;
   /** How it ended, once it has. */
   readonly ended: Promise<{ exitCode: number | null; signal: string | null; verdict: ExitVerdict }>;
+}
+
+/** The sample models, smallest first; in the directory that goes when the tests have ended. */
+export function sampleModels(): Promise<readonly string[]> {
+  return writeSampleModels(join(tmpdir(), 'llm-tui-sample-models'));
+}
+
+/** A child that serves the smallest sample model, ready. */
+export async function startSmall(options: Readonly<Record<string, string | true>> = {}): Promise<RunningChild> {
+  const [small = ''] = await sampleModels();
+  const child = await startChild(entryFor(small, options));
+  await child.until(isReady);
+  return child;
 }
 
 /** Starts a real child for the entry, as the supervisor does. */
@@ -63,9 +101,15 @@ export async function startChild(entry: CatalogEntry, chosenPort?: number): Prom
     return { exitCode, signal, verdict: engine.classify({ exitCode, signal, asked: false, lastLines: lines }) };
   });
   child.stdin.on('error', () => undefined);
+  const url = `http://127.0.0.1:${port}`;
+  const get = async <T>(path: string): Promise<T> => (await fetch(`${url}${path}`)).json() as Promise<T>;
+  const post: RunningChild['post'] = (path, body, signal) => {
+    return fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body), signal: signal ?? null });
+  };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
+    pid: child.pid ?? 0,
     messages,
     lines,
     ended,
@@ -82,12 +126,21 @@ export async function startChild(entry: CatalogEntry, chosenPort?: number): Prom
         void ended.then(() => reject(new Error(`the child ended first:\n${lines.join('\n')}`)));
       });
     },
-    post(path, body, signal) {
-      return fetch(`http://127.0.0.1:${port}${path}`, {
-        method: 'POST',
-        body: JSON.stringify(body),
-        signal: signal ?? null,
+    get,
+    async metric(name) {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return Number(new RegExp(`^llamacpp:${name} (.*)$`, 'mu').exec(text)?.[1] ?? NaN);
+    },
+    async untilIdle() {
+      await until('no sequence is at work', async () => {
+        return (await get<readonly SlotState[]>('/slots')).every((slot) => !slot.is_processing);
       });
+    },
+    post,
+    async ask<T>(path: string, body: object) {
+      const response = await post(path, body);
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return (await response.json()) as T;
     },
     closeStdin: () => child.stdin.end(),
     askToExit: () => void child.stdin.write(EXIT_MESSAGE),
