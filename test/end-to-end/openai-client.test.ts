@@ -70,6 +70,39 @@ describe('the openai client against the engine in the box', () => {
     expect(data[0]?.embedding.length).toBeGreaterThan(10);
   });
 
+  it('gets several choices, and JSON of the form it asks for', async () => {
+    const { choices, usage } = await client.chat.completions.create({
+      model: 'sample-small',
+      messages,
+      n: 3,
+      max_completion_tokens: 8,
+    });
+    expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(usage?.completion_tokens).toBeGreaterThan(8);
+    const schema = { type: 'object', properties: { sure: { type: 'boolean' } }, required: ['sure'] };
+    const formed = await client.chat.completions.create({
+      model: 'sample-small',
+      messages,
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+    });
+    expect(JSON.parse(formed.choices[0]?.message.content ?? '')).toEqual({ sure: expect.any(Boolean) as boolean });
+  });
+
+  it('does not notice that a model was asleep', async () => {
+    await using sleepy = await serve('--engine', 'embedded', '--sample-models', '--sleep-idle-seconds', '1');
+    const other = new OpenAI({ baseURL: `${sleepy.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const ask = async (): Promise<string | null | undefined> => {
+      const request = { model: 'sample-small', messages, max_completion_tokens: 8, temperature: 0 };
+      return (await other.chat.completions.create(request)).choices[0]?.message.content;
+    };
+    const awake = await ask();
+    const word = (name: string): Promise<unknown> =>
+      sleepy.until(`it is ${name}`, ({ models }) => models.find(({ id }) => id === 'sample-small')?.word === name);
+    await word('sleeping');
+    expect(await ask()).toBe(awake);
+    await word('sleeping');
+  });
+
   it('gets a typed error for a model that is not there, with the nearest names', async () => {
     const asked = client.chat.completions.create({ model: 'sample-smal', messages });
     await expect(asked).rejects.toBeInstanceOf(NotFoundError);

@@ -20,10 +20,12 @@ export class HttpError extends Error {
 }
 
 /** The body of an error answer, and of the last event of a stream that failed. */
-export function errorBody(error: unknown): { error: { code: number; message: string; type: ErrorType } } {
+export function errorBody(error: unknown): {
+  error: { code: number; message: string; type: ErrorType; param: null };
+} {
   if (error instanceof HttpError) {
-    return { error: { code: error.status, message: error.message, type: error.type } };
+    return { error: { code: error.status, message: error.message, type: error.type, param: null } };
   }
   const message = error instanceof Error ? error.message : String(error);
-  return { error: { code: 500, message: `The model failed: ${message}`, type: 'server_error' } };
+  return { error: { code: 500, message: `The model failed: ${message}`, type: 'server_error', param: null } };
 }
