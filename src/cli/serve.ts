@@ -8,6 +8,7 @@ import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
 import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
 import { chooseEngine, type ChosenEngine } from '../engines/choose-engine.js';
+import { BinaryCache } from '../engines/llama-server/binary-cache.js';
 import { schedulerBuild } from '../journal/scheduler-build.js';
 import { launchContext } from '../measurements/key.js';
 import { MeasurementStore } from '../measurements/store.js';
@@ -52,7 +53,8 @@ export async function startServing(
   routerFlags: readonly string[],
   paths: Paths,
 ): Promise<Serving> {
-  const { engine, sim } = await asUsage(chooseEngine(engineChoice(flags, paths)));
+  const binaries = await BinaryCache.open(paths.binaries);
+  const { engine, sim } = await asUsage(chooseEngine({ ...engineChoice(flags, paths), binaries }));
   const commandLine = childFlags(leftover, engine.options, engine.name, routerFlags);
   await asUsage(preparePaths(paths));
   const lock = lockOf(paths);
@@ -63,6 +65,7 @@ export async function startServing(
   }
   try {
     const leftovers = await endLeftovers(paths.instances);
+    await binaries.save(writeAtomically);
     if (sim !== null) rmSync(paths.simulation, { recursive: true, force: true });
     const catalog = await loadCatalog({
       modelsDir: flags.modelsDir,

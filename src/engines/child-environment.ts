@@ -4,7 +4,9 @@ const ROUTER_OWNED =
 
 /**
  * The environment of a child: this process's, without what is the router's own, its devices numbered in bus
- * order (CUDA's own order is by speed), and told that it has a router.
+ * order (CUDA's own order is by speed), and told that it has a router. Builds look only whether they are told a port of
+ * it, and never connect there; it is the child's own, so that nothing of ours is at stake if one does. Older builds know
+ * no role, and serve unless `LLAMA_SERVER_CHILD_MODE` says something else, which is never passed on.
  * Source of the names: `llama-server --help` and its router's protocol, builds of 2026.
  */
 export function childEnvironment(

@@ -1,5 +1,6 @@
 import { createEmbeddedEngine } from './embedded/engine.js';
 import type { Engine } from './engine.js';
+import type { BinaryCache } from './llama-server/binary-cache.js';
 import { findLlamaServer } from './llama-server/find-binary.js';
 import { createLlamaServerEngine } from './llama-server/engine.js';
 import { createSimEngine } from './sim/engine.js';
@@ -13,6 +14,8 @@ export interface EngineChoice {
   /** As given, e.g. `CUDA0=24GiB,CUDA1=24GiB`. */
   readonly simDevices: string | null;
   readonly simLedgerDirectory: string;
+  /** What programs have said of themselves before. */
+  readonly binaries?: BinaryCache;
 }
 
 export interface ChosenEngine {
@@ -35,7 +38,7 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
   if (choice.engine === 'embedded')
     return { engine: createEmbeddedEngine({ reason: 'chosen with --engine embedded' }), sim: null };
 
-  const found = await findLlamaServer(choice.llamaServer);
+  const found = await findLlamaServer(choice.llamaServer, process.env, choice.binaries);
   if (found !== null) return { engine: createLlamaServerEngine(found), sim: null };
   if (choice.engine === 'llama-server') {
     throw new Error('No llama-server was found in PATH; give its path with --llama-server.');

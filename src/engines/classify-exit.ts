@@ -26,8 +26,13 @@ export function classifyExit(evidence: ExitEvidence): ExitVerdict {
   if (signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP') {
     return verdict('killed', `ended by ${signal} from outside`);
   }
+  // A log that is written by a thread of its own loses its last lines then.
+  if (signal === 'SIGABRT') return verdict('crashed', ABORTED);
   return verdict('crashed', signal === null ? `exited with code ${exitCode ?? 'unknown'}` : `crashed with ${signal}`);
 }
+
+const ABORTED =
+  'crashed with SIGABRT, without saying why; llama.cpp does that when a driver fails, most often since a device has no memory left for its kernels';
 
 /** In order of precedence. Wordings of llama.cpp's server and loader, builds of 2024 to 2026. */
 const CAUSES: readonly { readonly exitClass: ExitVerdict['exitClass']; readonly pattern: RegExp }[] = [
@@ -43,8 +48,9 @@ const CAUSES: readonly { readonly exitClass: ExitVerdict['exitClass']; readonly 
   {
     exitClass: 'unreadable-model',
     pattern:
-      /failed to open GGUF|invalid magic|unknown model architecture|not within the file bounds|corrupted or incomplete|unsupported file version|missing tensor|wrong number of tensors|failed to read (?:key-value|tensor)/i,
+      /failed to open GGUF|invalid magic|unknown model architecture|not within the file bounds|corrupted or incomplete|unsupported file version|only supports up to version|missing tensor|wrong number of tensors|failed to read (?:key-value|tensor|magic)/i,
   },
+  { exitClass: 'unreadable-model', pattern: /failed to read header/i },
   // Said by every layer above the one that knows what is wrong.
   { exitClass: 'unreadable-model', pattern: /error loading model|failed to load multimodal/i },
   { exitClass: 'unreadable-model', pattern: /failed to load (?:the )?model/i },
@@ -71,7 +77,7 @@ function readDevice(line: string): DeviceName | null {
   // "unable to allocate CUDA0 buffer", "failed to allocate ROCm1 buffer of size N"
   const named = /allocate ([A-Za-z]+\d+)(?:_\w+)? buffer/.exec(line)?.[1];
   if (named !== undefined) return named;
-  if (/allocate (?:CPU|BLAS|\w+_Host)\w* buffer|bad_alloc|ggml_aligned_malloc/i.test(line)) return 'Host';
+  if (/allocate (?:CPU|BLAS|\w+_Host)\w* buffer|bad_alloc|ggml_aligned_malloc|mmap failed/i.test(line)) return 'Host';
   // The number is CUDA's own, as ggml names the device. Builds for HIP say the same and name the buffer after it.
   const number = /on device (\d+): cudaMalloc failed/.exec(line)?.[1];
   return number === undefined ? null : `CUDA${number}`;

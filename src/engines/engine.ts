@@ -66,6 +66,8 @@ export interface EngineCapabilities {
   readonly measure: boolean;
   /** Its children can leave memory when idle and come back by themselves. */
   readonly sleep: boolean;
+  /** False when its children never say that they are ready: they are asked on their port. Absent: true. */
+  readonly announcesReady?: boolean;
 }
 
 /** How a model becomes a process. The scheduler cannot tell engines apart. */
@@ -87,6 +89,11 @@ export interface Engine {
    * preferred first, at least one. Never throws; an entry that is invalid gives a placement that needs nothing.
    */
   estimate(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly Placement[];
+  /**
+   * What a child takes on a device that it uses besides what its tables say, before that was learnt: the driver's own
+   * part. Absent: nothing, since its tables count it.
+   */
+  contextGuess?(device: DeviceReading): Bytes;
   /** How to find out what a model needs, laid out on the given devices; there when `capabilities().measure` says so. */
   measure?(launch: Omit<Launch, 'role'>): Measurement;
 }

@@ -1,13 +1,12 @@
 import type { DeviceReport } from '../scheduler/events.js';
 import type { Bytes, DeviceBytes, DeviceName } from '../scheduler/units.js';
+import { isRecord } from './json-record.js';
 import type { ChildMemory, MemoryRow } from './messages.js';
 
 const DEVICE_NAME_LIMIT_CHARS = 128;
 const DEVICE_ROWS_LIMIT = 256;
 /** ggml's names for buffers that lie in system memory. */
 const HOST_BUFFER = /^(?:host|cpu|blas)(?:_|$)|_(?:host|mapped|repack)$/iu;
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Bytes that a model needs of one device, by what they are for. */
 export interface DeviceNeed {
@@ -23,7 +22,7 @@ export interface DeviceNeed {
  * too little. Of a device whose total and free memory make no sense, these are left out.
  */
 export function readMemoryTable(value: unknown): ChildMemory | null {
-  if (!isObject(value) || !Array.isArray(value['devices'])) return null;
+  if (!isRecord(value) || !Array.isArray(value['devices'])) return null;
   const rows = value['devices'] as readonly unknown[];
   if (rows.length > DEVICE_ROWS_LIMIT) return null;
   const devices: MemoryRow[] = [];
@@ -52,6 +51,11 @@ export function needsPerDevice({ devices }: ChildMemory): readonly DeviceNeed[] 
   return [...all.filter(({ device }) => device !== 'Host'), ...all.filter(({ device }) => device === 'Host')];
 }
 
+/** True for a buffer that lies in system memory, by its name. */
+export function isHostBuffer(name: string): boolean {
+  return HOST_BUFFER.test(name);
+}
+
 /** Bytes on each device: model, context and compute buffers together. */
 export function sumPerDevice(table: ChildMemory): DeviceBytes {
   // Not built by assignment: a device called `__proto__` must stay an ordinary key.
@@ -63,7 +67,7 @@ export function sumPerDevice(table: ChildMemory): DeviceBytes {
 /** What the table says of the devices themselves. */
 export function reportsOf({ devices }: ChildMemory): readonly DeviceReport[] {
   return devices.flatMap(({ kind, name, total, free }) =>
-    kind !== 'device' || HOST_BUFFER.test(name) || total === undefined || free === undefined
+    kind !== 'device' || isHostBuffer(name) || total === undefined || free === undefined
       ? []
       : [{ name, totalBytes: total, freeBytes: free }],
   );
@@ -75,7 +79,7 @@ export function readCount(value: unknown): number | null {
 }
 
 function readRow(row: unknown): MemoryRow | null {
-  if (!isObject(row)) return null;
+  if (!isRecord(row)) return null;
   const { kind, name } = row;
   if (kind !== 'device' && kind !== 'host' && kind !== 'buffer_type') return null;
   const named = typeof name === 'string' && name !== '' && name.length <= DEVICE_NAME_LIMIT_CHARS;
@@ -87,13 +91,9 @@ function readRow(row: unknown): MemoryRow | null {
 }
 
 function deviceOf({ kind, name }: MemoryRow, rows: readonly MemoryRow[]): DeviceName {
-  if (kind === 'host' || HOST_BUFFER.test(name)) return 'Host';
+  if (kind === 'host' || isHostBuffer(name)) return 'Host';
   if (kind === 'device') return name;
   // A buffer type is listed apart when no device claims it; most of them are kinds of system memory.
   const owner = rows.find((row) => row.kind === 'device' && (name === row.name || name.startsWith(`${row.name}_`)));
   return owner?.name ?? 'Host';
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { readCount, readMemoryTable, sumPerDevice } from './memory-table.js';
 import type { OutputReader } from './engine.js';
+import { isRecord, parseRecord, type JsonRecord } from './json-record.js';
 import { CHILD_PREFIX, type ChildMemory, type ChildMessage, type MeasuredResult } from './messages.js';
 
 /** What a child says of itself in a `state` message. */
@@ -9,7 +10,6 @@ const STATE_PREFIX = `${CHILD_PREFIX}state:`;
 const OLDEST_READY = `${CHILD_PREFIX}ready`;
 /** Longer lines are never messages; what reads the stream has already cut them. */
 const LINE_LIMIT_CHARS = 1024 * 1024;
-type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Reads one line of a child's stdout. The line is untrusted: null means that it is a log line, or a message
@@ -24,9 +24,9 @@ export function parseProtocolLine(line: string): ChildMessage | null {
   const text = line.trimEnd();
   if (text === OLDEST_READY) return { type: 'ready', contextTokens: null, effective: null };
   if (!text.startsWith(STATE_PREFIX)) return null;
-  const message = parseObject(text.slice(STATE_PREFIX.length));
+  const message = parseRecord(text.slice(STATE_PREFIX.length));
   if (message === null) return null;
-  const payload = isObject(message['payload']) ? message['payload'] : {};
+  const payload = isRecord(message['payload']) ? message['payload'] : {};
   switch (message['state']) {
     case 'loading':
       return { type: 'loading', progress: readFraction(payload['value']) };
@@ -56,9 +56,9 @@ export function describeMeasured(min: ChildMemory, max: ChildMemory, trainedCont
   return { result: 'measured', n_ctx_train: trainedContextTokens, min, max };
 }
 
-function readReady(payload: Json): ChildMessage {
-  const memory = isObject(payload['memory']) ? payload['memory'] : {};
-  const meta = isObject(payload['meta']) ? payload['meta'] : {};
+function readReady(payload: JsonRecord): ChildMessage {
+  const memory = isRecord(payload['memory']) ? payload['memory'] : {};
+  const meta = isRecord(payload['meta']) ? payload['meta'] : {};
   const contextTokens = readCount(memory['n_ctx']) ?? readCount(meta['n_ctx']) ?? readCount(payload['n_ctx']);
   const table = readMemoryTable(memory);
   if (table === null) return { type: 'ready', contextTokens, effective: null };
@@ -66,7 +66,7 @@ function readReady(payload: Json): ChildMessage {
 }
 
 /** A result that cannot be believed is a failure: the child will not say another. */
-function readMeasured(payload: Json): ChildMessage | null {
+function readMeasured(payload: JsonRecord): ChildMessage | null {
   const failed = (error: string): ChildMessage => ({ type: 'measured', result: { result: 'failed', error } });
   switch (payload['result']) {
     case undefined:
@@ -89,17 +89,4 @@ function readMeasured(payload: Json): ChildMessage | null {
 
 function readFraction(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 && value <= 1 ? value : null;
-}
-
-function parseObject(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -20,6 +20,8 @@ export interface Paths {
   readonly instances: string;
   /** What models were measured and seen to need. */
   readonly measurements: string;
+  /** What the engine's programs have said of themselves. */
+  readonly binaries: string;
 }
 
 /** Paths for the given state directory, or for `$XDG_STATE_HOME/llm-tui`. Touches nothing. */
@@ -37,6 +39,7 @@ export function pathsFor(stateDirectory: string | null, env: NodeJS.ProcessEnv =
     journal: join(state, 'journal'),
     instances: join(state, 'instances'),
     measurements: join(state, 'measurements.json'),
+    binaries: join(state, 'binaries.json'),
   };
 }
 

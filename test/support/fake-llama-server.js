@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // A child that speaks llama-server's protocol and answers every request with what it got, so that a test can see what
-// reaches a child. Special paths: /v1/embeddings dies, /v1/completions streams odd bytes.
+// reaches a child. With --log-file FILE it first logs what stands in that file. Special paths: /v1/embeddings dies, /v1/completions streams odd bytes.
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const args = process.argv.slice(2);
@@ -76,6 +77,7 @@ const server = createServer(async (request, response) => {
   response.end(JSON.stringify(seen));
 });
 server.listen(Number(valueOf('--port')), '127.0.0.1', () => {
+  if (args.includes('--log-file')) process.stderr.write(readFileSync(valueOf('--log-file')));
   say('loading', { value: 0.5 });
   say('ready', { meta: { n_ctx: 4096 } });
 });

@@ -4,7 +4,7 @@ import { ChildFailure } from './failure.js';
 
 /** What llama.cpp and the library say when memory ran out, on any backend. */
 const OUT_OF_MEMORY =
-  /out of memory|failed to allocate|unable to allocate|too large for the available|not enough v?ram/iu;
+  /out of memory|failed to allocate|unable to allocate|cannot allocate memory|insufficient memory|bad_alloc|too large for the available|not enough v?ram/iu;
 const TRUNCATED = /not within the file bounds|corrupted or incomplete|unexpected end|out of range|beyond|EOF/iu;
 
 /**

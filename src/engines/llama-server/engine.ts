@@ -1,17 +1,21 @@
 import { withParentDeath } from '../../../native/parent-death.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
-import type { ChildOption } from '../../catalog/entry.js';
 import { renderArgs } from '../../catalog/build-entry.js';
 import { findOption } from '../../catalog/option-table.js';
-import type { DeviceName } from '../../scheduler/units.js';
+import type { DeviceReading } from '../../scheduler/events.js';
+import { MIB, type Bytes } from '../../scheduler/units.js';
 import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
 import type { Command, Engine, Launch, Measurement } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
 import { createProtocolReader } from '../protocol.js';
+import { deviceOptions, TAKES_CONTEXT } from './device-options.js';
 import { estimatePlacements } from './estimate.js';
 import type { FoundBinary } from './find-binary.js';
 import { measureByFitTool } from './fit-tool.js';
+import { unwrapLogLine } from './memory-lines.js';
+import { createLlamaServerReader } from './reader.js';
+import { verbosityOptions } from './verbosity.js';
 
 /** What was found, and where its children run. What a binary did not say is as in llama-server of 2026. */
 export interface LlamaServerEngineOptions extends FoundBinary {
@@ -21,7 +25,8 @@ export interface LlamaServerEngineOptions extends FoundBinary {
 
 /** Models as children of a stock llama-server, which see in us the router that they know. */
 export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engine {
-  const { binary, reason, environment = process.env, measureRole = false, fitTool } = options;
+  const { binary, reason, environment = process.env, measureRole = false, announcesReady = true, fitTool } = options;
+  const table = options.options ?? LLAMA_SERVER_OPTIONS;
   const command = (launch: Launch): Command => {
     const { entry, port, role } = launch;
     return withParentDeath({
@@ -29,7 +34,8 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
       args: [
         ...entry.args,
         ...['--host', '127.0.0.1', '--port', String(port), '--alias', entry.id],
-        ...renderArgs(deviceOptions(launch)),
+        ...renderArgs(deviceOptions(launch, table)),
+        ...renderArgs(role === 'measure' ? [] : verbosityOptions(launch, options, environment)),
         ...(role === 'measure' ? ['--offline'] : []),
       ],
       env: childEnvironment(environment, { port, childRole: role }),
@@ -48,7 +54,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
       ...childEnvironment(environment, { port: launch.port, childRole: 'measure' }),
       GGML_NO_BACKTRACE: '1',
     };
-    return measureByFitTool(fitTool, launch.entry, deviceOptions(launch), (args) =>
+    return measureByFitTool(fitTool, launch.entry, deviceOptions(launch, table), (args) =>
       withParentDeath({ file: fitTool.file, args: [...args, ...offline], env }),
     );
   };
@@ -56,23 +62,25 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     name: 'llama-server',
     reason: `${reason}: ${binary}`,
     simulated: false,
-    options: options.options ?? LLAMA_SERVER_OPTIONS,
+    options: table,
     build: options.build ?? '',
-    capabilities: () => ({ measure: measureRole || fitTool !== undefined, sleep: true }),
+    capabilities: () => ({ measure: measureRole || fitTool !== undefined, sleep: true, announcesReady }),
     command,
-    reader: createProtocolReader,
-    classify: classifyExit,
+    reader: createLlamaServerReader,
+    classify: (evidence) => classifyExit({ ...evidence, lastLines: evidence.lastLines.map(unwrapLogLine) }),
+    contextGuess: guessContext,
     estimate: (entry, devices) => estimatePlacements(entry, devices, options.devices ?? null),
     measure,
   };
 }
 
 /**
- * A child takes a context on every device that it can see, unless it is told which to use; so a model that was
- * placed is told. An entry that names its devices itself keeps its word.
+ * What the driver takes for a process on a device, before anything was learnt. Real cards take 300 to 500 MiB; the
+ * lower end, since too much would refuse what fits, and the device's margin covers the rest. Other backends than those
+ * of CUDA's kind take little.
  */
-function deviceOptions({ entry, devices }: Omit<Launch, 'role'>): readonly ChildOption[] {
-  if (devices === null || entry.options.some(({ name }) => name === 'device')) return [];
-  const accelerators = devices.filter((name: DeviceName) => name !== 'Host');
-  return [{ name: 'device', value: accelerators.length === 0 ? 'none' : accelerators.join(',') }];
+const USUAL_CONTEXT_BYTES: Bytes = 300 * MIB;
+
+function guessContext({ name }: Pick<DeviceReading, 'name'>): Bytes {
+  return TAKES_CONTEXT.test(name) ? USUAL_CONTEXT_BYTES : 0;
 }

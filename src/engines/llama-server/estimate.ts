@@ -36,7 +36,7 @@ export function estimatePlacements(
   known: readonly DeviceName[] | null = null,
 ): readonly Placement[] {
   const size = estimateSize(entry);
-  if (size === 0) return [place({})];
+  if (size === 0 || usesRemote(entry)) return [place({})];
   const named = chooseDevices(entry, devices);
   const usable = known === null ? named : named.filter(({ name }) => known.includes(name));
   const offloaded = offloadedShare(entry);
@@ -90,6 +90,12 @@ function chooseDevices(entry: CatalogEntry, devices: readonly DeviceReading[]): 
     .map((name) => name.trim());
   if (named) return named.flatMap((name) => devices.filter((device) => device.name === name && device.kind !== 'host'));
   return devices.filter(({ kind }) => kind === 'discrete' || kind === 'unified');
+}
+
+/** Remote devices share in a model, by what they have free, which nobody here knows; unless the entry leaves them out. */
+function usesRemote(entry: CatalogEntry): boolean {
+  const named = readOption(entry, 'device');
+  return readOption(entry, 'rpc') !== null && (named === null || /\bRPC/.test(named));
 }
 
 /** True when the entry itself says which devices to use. */

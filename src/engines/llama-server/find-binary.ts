@@ -3,9 +3,9 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { findOption, type OptionTable } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import type { FitTool } from './fit-tool.js';
-import { buildOf, hasMeasureRole } from './read-build.js';
-import { readDeviceNames } from './read-devices.js';
-import { readOptionTable } from './read-options.js';
+import { BinaryCache } from './binary-cache.js';
+import { describeServer, describeTool } from './describe-program.js';
+import { buildOf } from './read-build.js';
 
 export interface FoundBinary {
   /** Absolute path. */
@@ -20,6 +20,10 @@ export interface FoundBinary {
   readonly build?: string;
   /** True when its children take the role `measure`. */
   readonly measureRole?: boolean;
+  /** False for the oldest builds, whose children never say that they are ready. */
+  readonly announcesReady?: boolean;
+  /** The verbosity at which its children log their buffers; absent when they do so by default, or not at all. */
+  readonly bufferVerbosity?: number;
   /** llama.cpp's tool beside the binary; absent when there is none, or none is needed. */
   readonly fitTool?: FitTool;
 }
@@ -31,29 +35,34 @@ export interface FoundBinary {
 export async function findLlamaServer(
   path: string | null,
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  cache?: BinaryCache,
 ): Promise<FoundBinary | null> {
   const found = locate(path, environment);
   if (found === null) return null;
   const { binary } = found;
-  const [options, devices, measureRole] = await Promise.all([
-    readOptionTable(binary),
-    readDeviceNames(binary),
-    hasMeasureRole(binary),
-  ]);
-  const fitTool = measureRole ? null : await findFitTool(binary);
+  const programs = cache ?? (await BinaryCache.open(null));
+  const { options, devices, measureRole, announcesReady, bufferVerbosity } = await describeServer(
+    binary,
+    programs,
+    environment,
+  );
+  const fitTool = measureRole ? null : await findFitTool(binary, programs);
   return {
     ...found,
     ...(options === null ? {} : { options }),
-    ...(devices === null ? {} : { devices }),
+    ...(devices === null ? {} : { devices: devices.names }),
+    ...(bufferVerbosity === null ? {} : { bufferVerbosity }),
     build: buildOf(binary),
     measureRole,
+    announcesReady,
     ...(fitTool === null ? {} : { fitTool }),
   };
 }
 
-async function findFitTool(binary: string): Promise<FitTool | null> {
+async function findFitTool(binary: string, cache: BinaryCache): Promise<FitTool | null> {
   const file = join(dirname(binary), process.platform === 'win32' ? 'llama-fit-params.exe' : 'llama-fit-params');
-  const options = isProgram(file) ? await readOptionTable(file) : null;
+  if (!isProgram(file)) return null;
+  const { options } = await describeTool(file, cache);
   return options !== null && findOption(options, 'fit-print') !== null ? { file, options } : null;
 }
 

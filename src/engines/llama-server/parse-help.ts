@@ -32,6 +32,17 @@ export function parseHelp(text: string): OptionTable {
   return table;
 }
 
+/**
+ * The verbosity at which a build logs its buffers, where it does not by default. Builds of 2026 count them as "trace";
+ * older ones log them as soon as they log anything, and have no such word in their help: null.
+ */
+export function parseBufferVerbosity(text: string): number | null {
+  const [, block] = /^(?=-).*--log-verbosity N\b([\s\S]*?)(?=^-)/m.exec(text) ?? [];
+  const trace = /^\s+- (\d+): trace\b/m.exec(block ?? '')?.[1];
+  const usual = /\(default: (\d+)\)/.exec(block ?? '')?.[1];
+  return trace === undefined || usual === undefined || Number(usual) >= Number(trace) ? null : Number(trace);
+}
+
 function readBlock(lines: readonly string[]): OptionSpec | null {
   const [first] = lines;
   if (first === undefined) return null;

@@ -2,23 +2,30 @@ import { createReadStream, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The variable that tells a child its role. Builds that do not know it would load the model instead of measuring it. */
-const ROLE_VARIABLE = Buffer.from('LLAMA_SERVER_CHILD_ROLE');
+export const ROLE_VARIABLE = 'LLAMA_SERVER_CHILD_ROLE';
+/** What a child's messages to its router begin with. Builds that do not know it never say that they are ready. */
+export const PROTOCOL_WORD = 'cmd_child_to_router';
 /** Where the server's code is when the program itself is only a door to it. */
 const SERVER_LIBRARY = /^(?:lib)?llama-server-impl\b.*\.(?:so|dll|dylib)\b/;
 
-/** Tells one build of a program from another: where it is, how long and how old. */
+/** Tells one build of a program from another: where it is, how long and how old, and the same of the server's library. */
 export function buildOf(binary: string): string {
-  const { size, mtimeMs } = statSync(binary);
-  return `${realpathSync(binary)} ${size} ${Math.round(mtimeMs)}`;
+  const path = realpathSync(binary);
+  return [path, ...serverLibraries(dirname(path))].map(stampOf).join(' ');
+}
+
+function stampOf(path: string): string {
+  const { size, mtimeMs } = statSync(path);
+  return `${path} ${size} ${Math.round(mtimeMs)}`;
 }
 
 /**
- * Whether a llama-server's children take the role `measure`. Nothing that it prints tells, and trying it out would load
- * a model into memory where it does not; but the name of the variable stands in its code.
+ * Whether a word stands in a llama-server's code. Nothing that it prints tells which roles its children take, or whether
+ * they speak to a router, and trying it out would load a model into memory.
  */
-export async function hasMeasureRole(binary: string): Promise<boolean> {
+export async function knowsWord(binary: string, word: string): Promise<boolean> {
   for (const file of [binary, ...serverLibraries(dirname(realpathSync(binary)))]) {
-    if (await contains(file, ROLE_VARIABLE)) return true;
+    if (await contains(file, Buffer.from(word))) return true;
   }
   return false;
 }

@@ -152,6 +152,12 @@ describe('what a model is expected to need', () => {
     expect(needsWith(['Vulkan0'])).toEqual([{}]);
   });
 
+  it('cannot be told where remote devices share in it, unless the entry leaves them out', () => {
+    expect(needs({ rpc: '10.0.0.2:50052' })).toEqual([{}]);
+    expect(needs({ rpc: '10.0.0.2:50052', device: 'RPC0,CUDA0' })).toEqual([{}]);
+    expect(needs({ rpc: '10.0.0.2:50052', device: 'CUDA1' })).toEqual([{ CUDA1: SIZE + OVERHEAD }]);
+  });
+
   it('is nothing for an entry without files', () => {
     expect(engine.estimate({ ...entry({}), files: null }, gpus)).toEqual([{ need: {}, quality: 'estimate' }]);
   });

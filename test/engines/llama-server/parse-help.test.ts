@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { parseHelp } from '../../../src/engines/llama-server/parse-help.js';
+import { describe, expect, it } from 'vitest';
+import { parseBufferVerbosity, parseHelp } from '../../../src/engines/llama-server/parse-help.js';
 
 const HELP = `ggml_cuda_init: found 1 CUDA devices
 ----- common params -----
@@ -53,4 +53,28 @@ it('the table of options is read from a binary’s own help', () => {
 
 it('a text that is no help has no options', () => {
   expect(parseHelp('usage: ls [OPTION]...\n\nwarranty: none\n')).toEqual([]);
+});
+
+describe('the verbosity at which buffers are logged', () => {
+  const help = (levels: string, usual: number): string =>
+    [
+      '-v,    --verbose, --log-verbose         Set verbosity level to infinity',
+      '-lv,   --verbosity, --log-verbosity N   Set the verbosity threshold. Values:',
+      levels,
+      `                                        (default: ${usual})`,
+      '                                        (env: LLAMA_ARG_LOG_VERBOSITY)',
+      '--log-prefix, --no-log-prefix           Enable prefix (default: 9)',
+    ].join('\n');
+  const LEVELS =
+    '                                         - 3: info\n                                         - 4: trace (more info)';
+
+  it('is that of a trace, where it is not the usual one', () => {
+    expect(parseBufferVerbosity(help(LEVELS, 3))).toBe(4);
+    expect(parseBufferVerbosity(help(LEVELS, 4))).toBeNull();
+  });
+
+  it('is unknown to older builds, which log them anyway', () => {
+    expect(parseBufferVerbosity(help('', 3))).toBeNull();
+    expect(parseBufferVerbosity('')).toBeNull();
+  });
 });

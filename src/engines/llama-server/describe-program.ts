@@ -1,0 +1,43 @@
+import type { BinaryCache, ProgramFacts } from './binary-cache.js';
+import { machineStamp } from './machine.js';
+import { buildOf, knowsWord, PROTOCOL_WORD, ROLE_VARIABLE } from './read-build.js';
+import { readDeviceNames } from './read-devices.js';
+import { readHelp } from './read-help.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a llama-server says of itself: from the cache, where this very file has said it before, else by running it. */
+export async function describeServer(
+  binary: string,
+  cache: BinaryCache,
+  environment: Environment,
+): Promise<ProgramFacts> {
+  const machine = machineStamp(environment);
+  const build = buildOf(binary);
+  const known = cache.get(build);
+  if (known?.devices != null && known.devices.machine === machine) return known;
+  const [facts, names] = await Promise.all([known ?? askServer(binary), readDeviceNames(binary)]);
+  // No device may be a driver that is not up yet: that is asked again.
+  const devices = machine === null || names === null || names.length === 0 ? null : { machine, names };
+  if (facts.options !== null) cache.put(build, { ...facts, devices });
+  return { ...facts, devices: names === null ? null : { machine: machine ?? '', names } };
+}
+
+/** What a tool beside it says of itself: its options alone. */
+export async function describeTool(file: string, cache: BinaryCache): Promise<ProgramFacts> {
+  const build = buildOf(file);
+  const known = cache.get(build);
+  if (known !== null) return known;
+  const facts = { ...(await readHelp(file)), measureRole: false, announcesReady: false, devices: null };
+  if (facts.options !== null) cache.put(build, facts);
+  return facts;
+}
+
+async function askServer(binary: string): Promise<ProgramFacts> {
+  const [help, measureRole, announcesReady] = await Promise.all([
+    readHelp(binary),
+    knowsWord(binary, ROLE_VARIABLE),
+    knowsWord(binary, PROTOCOL_WORD),
+  ]);
+  return { ...help, measureRole, announcesReady, devices: null };
+}
