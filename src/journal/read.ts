@@ -29,6 +29,7 @@ const EVENT_TYPES: Readonly<Record<Event['type'], true>> = {
   sleeping: true,
   parked: true,
   measured: true,
+  corrected: true,
   margin: true,
   exited: true,
   stalled: true,

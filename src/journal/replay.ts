@@ -202,6 +202,7 @@ function isStray(state: State, event: Event): boolean {
     case 'request':
     case 'request-ended':
     case 'measured':
+    case 'corrected':
     case 'margin':
     case 'operator':
     case 'timer':

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { readMemoryTable } from '../engines/memory-table.js';
 import type { ChildMemory } from '../engines/messages.js';
-import type { DeviceBytes, Millis } from '../scheduler/units.js';
+import type { Bytes, DeviceBytes, Millis } from '../scheduler/units.js';
 import type { MeasurementKey } from './key.js';
 
 /** What a model needs, as measured (see the child protocol), at its smallest and its largest context. */
@@ -38,6 +38,8 @@ interface Entry extends Remembered {
 const VERSION = 1;
 /** Models that a machine has seen; the one that was not asked for longest goes first. */
 const ENTRIES_KEPT = 1000;
+/** Devices that processes were looked at on, once for each build of the engine. */
+const LOOKS_KEPT = 64;
 /** Changes within this time are written together. */
 const WRITE_DELAY_MILLIS: Millis = 1000;
 const NOTHING: Remembered = { tables: null, observed: null, loadMillis: null };
@@ -61,12 +63,14 @@ const file = z.object({
       loadMillis: z.number().nonnegative().nullable(),
     }),
   ),
+  looks: z.record(z.string(), z.array(count)).default({}),
 });
 
 /** What models need and were seen to use, kept over restarts in one file of the state directory. */
 export class MeasurementStore {
   readonly #options: MeasurementStoreOptions;
   #entries = new Map<MeasurementKey, Entry>();
+  #looks = new Map<string, readonly Bytes[]>();
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
   #failed = false;
@@ -86,7 +90,9 @@ export class MeasurementStore {
       return { notice: missing ? null : `${path} cannot be read (${sayError(error)}); models are measured again` };
     }
     try {
-      this.#entries = new Map(Object.entries(file.parse(JSON.parse(text)).entries));
+      const { entries, looks } = file.parse(JSON.parse(text));
+      this.#entries = new Map(Object.entries(entries));
+      this.#looks = new Map(Object.entries(looks));
       return { notice: null };
     } catch {
       return { notice: `${path} is not a file of measurements that this version can read; models are measured again` };
@@ -106,7 +112,20 @@ export class MeasurementStore {
     const before = this.#entries.get(key) ?? NOTHING;
     this.#entries.set(key, { ...before, ...change, model, usedAt: this.#options.now() });
     this.#forgetOldest();
-    this.#timer ??= setTimeout(() => void this.flush(), WRITE_DELAY_MILLIS).unref();
+    this.#writeSoon();
+  }
+
+  /** What processes were seen to take on a device besides their tables, latest last; see Contexts. */
+  looks(device: string): readonly Bytes[] {
+    return this.#looks.get(device) ?? [];
+  }
+
+  putLooks(device: string, looks: readonly Bytes[]): void {
+    this.#looks.delete(device);
+    this.#looks.set(device, looks);
+    const [oldest] = this.#looks.keys();
+    if (this.#looks.size > LOOKS_KEPT && oldest !== undefined) this.#looks.delete(oldest);
+    this.#writeSoon();
   }
 
   /** Resolves once everything that was put is on disk, or could not be written. */
@@ -114,7 +133,8 @@ export class MeasurementStore {
     if (this.#timer === null) return this.#writing;
     clearTimeout(this.#timer);
     this.#timer = null;
-    const text = `${JSON.stringify({ version: VERSION, entries: Object.fromEntries(this.#entries) })}\n`;
+    const [entries, looks] = [Object.fromEntries(this.#entries), Object.fromEntries(this.#looks)];
+    const text = `${JSON.stringify({ version: VERSION, entries, looks })}\n`;
     const { path, write, onError } = this.#options;
     this.#writing = this.#writing
       .then(() => write(path, text))
@@ -124,6 +144,10 @@ export class MeasurementStore {
         this.#failed = true;
       });
     return this.#writing;
+  }
+
+  #writeSoon(): void {
+    this.#timer ??= setTimeout(() => void this.flush(), WRITE_DELAY_MILLIS).unref();
   }
 
   #forgetOldest(): void {

@@ -78,6 +78,13 @@ export type EventBody =
       /** Why not, in one sentence; empty when it could. */
       readonly reason: string;
     }
+  /** What was measured before, corrected by what has been learnt since of what a process takes besides its model. */
+  | {
+      readonly type: 'corrected';
+      readonly model: ModelId;
+      readonly fingerprint: string;
+      readonly placements: readonly Placement[];
+    }
   /** The operator sets the margin of one device. */
   | { readonly type: 'margin'; readonly device: DeviceName; readonly marginBytes: Bytes }
   | {

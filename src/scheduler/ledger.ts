@@ -144,7 +144,7 @@ function raise(claim: DeviceBytes, raised: DeviceBytes): DeviceBytes {
 }
 
 /** The host counts only where it is alone: every process holds a little of it, wherever its weights are. */
-function sameDeviceSet(a: DeviceBytes, b: DeviceBytes): boolean {
+export function sameDeviceSet(a: DeviceBytes, b: DeviceBytes): boolean {
   const devicesOf = (amounts: DeviceBytes): string => {
     const all = Object.keys(amounts).filter((device) => bytesOn(amounts, device) > 0);
     const others = all.filter((device) => device !== HOST);

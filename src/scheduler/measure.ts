@@ -1,9 +1,10 @@
-import { believable } from './amounts.js';
+import { believable, largerOf } from './amounts.js';
 import type { EventBody, TimerName } from './events.js';
 import { sayAmounts } from './explain.js';
+import { sameDeviceSet } from './ledger.js';
 import { takeReports } from './reports.js';
-import type { Model } from './state.js';
-import { modelOf, note, patchModel, type Turn } from './turn.js';
+import type { Model, Placement } from './state.js';
+import { modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
 /** Puts a model in the measure queue, unless its need is known or cannot be found out. `first`: somebody waits for it. */
@@ -62,15 +63,33 @@ export function onMeasured(turn: Turn, event: Extract<EventBody, { type: 'measur
   if (measuring?.model !== event.model || measuring.fingerprint !== event.fingerprint || model === null) return;
   turn.state.measuring = null;
   takeReports(turn, event.reports ?? [], null);
-  const placements = (event.placements ?? []).filter(({ need }) => {
-    return Object.keys(need).length > 0 && Object.keys(believable(need)).length === Object.keys(need).length;
-  });
+  const placements = (event.placements ?? []).filter(isBelievable);
   if (placements[0] === undefined) {
     fail(turn, model, event.reason || 'it said nothing that can be believed');
     return;
   }
   patchModel(turn, event.model, { measure: 'measured', measured: placements, measureAgain: false });
   note(turn, 'measure', event.model, `${event.model}: measured, needs ${sayAmounts(placements[0].need)}`);
+}
+
+/** Loads are counted for what is known now, and so is an instance whose own figures are not known better. */
+export function onCorrected(turn: Turn, event: Extract<EventBody, { type: 'corrected' }>): void {
+  const model = modelOf(turn.state, event.model);
+  if (model?.measure !== 'measured' || model.spec.fingerprint !== event.fingerprint) return;
+  const measured = event.placements.filter(isBelievable);
+  if (measured.length === 0) return;
+  patchModel(turn, event.model, { measured });
+  const { instance } = model;
+  if (instance?.phase !== 'ready' || instance.claimQuality !== 'min' || model.raised !== null) return;
+  const layout = measured.find(({ need }) => sameDeviceSet(need, instance.claim));
+  if (layout === undefined) return;
+  const claim = largerOf(layout.need, instance.resident);
+  patchInstance(turn, event.model, { claim, awakeClaim: claim });
+}
+
+function isBelievable({ need }: Placement): boolean {
+  const devices = Object.keys(need);
+  return devices.length > 0 && Object.keys(believable(need)).length === devices.length;
 }
 
 /** The measuring child has taken too long. */

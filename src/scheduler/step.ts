@@ -11,7 +11,7 @@ import { onOperator } from './operator.js';
 import { planQueue } from './plan-queue.js';
 import { dropEntry, rejectWaiters } from './queue.js';
 import { onMargin, setMargins } from './margins.js';
-import { cancelMeasuring, onMeasured, onMeasureLimit, startMeasuring } from './measure.js';
+import { cancelMeasuring, onCorrected, onMeasured, onMeasureLimit, startMeasuring } from './measure.js';
 import { runningOf } from './running.js';
 import { onSample } from './samples.js';
 import { onHung, onStalled } from './silence.js';
@@ -115,6 +115,9 @@ function handle(turn: Turn, event: Event): void {
       return;
     case 'measured':
       onMeasured(turn, event);
+      return;
+    case 'corrected':
+      onCorrected(turn, event);
       return;
     case 'margin':
       onMargin(turn, event);

@@ -4,20 +4,23 @@ import { stripControls } from '../engines/control-sequences.js';
 import type { Command, Engine, Measurement } from '../engines/engine.js';
 import { freePort } from '../engines/free-port.js';
 import { reportsOf } from '../engines/memory-table.js';
-import type { MeasuredResult } from '../engines/messages.js';
+import type { ChildMemory, MeasuredResult } from '../engines/messages.js';
 import { keyOf, type MeasurementKey } from '../measurements/key.js';
 import { knownMemory } from '../measurements/known-memory.js';
 import { devicesToMeasureOn, measuredPlacements } from '../measurements/placements.js';
+import type { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore, MemoryTables } from '../measurements/store.js';
 import type { Effect } from '../scheduler/effects.js';
 import type { DeviceReading, EventBody } from '../scheduler/events.js';
-import type { ModelSpec } from '../scheduler/state.js';
-import type { ModelId } from '../scheduler/units.js';
+import type { ModelSpec, Placement } from '../scheduler/state.js';
+import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import type { InstanceRecords } from './instance-records.js';
 
 export interface MeasuringOptions {
   readonly engine: Engine;
   readonly store: MeasurementStore;
+  /** What processes take besides their tables. */
+  readonly contexts: Contexts;
   readonly entry: (model: ModelId) => CatalogEntry | null;
   /** What the scheduler knows of a model at present. */
   readonly spec: (model: ModelId) => ModelSpec | null;
@@ -54,7 +57,7 @@ export class Measuring {
   withKnown(specs: readonly ModelSpec[]): readonly ModelSpec[] {
     return specs.map((spec) => ({
       ...spec,
-      known: knownMemory(this.#options.store.get(this.#key(spec)), spec.placements),
+      known: knownMemory(this.#options.store.get(this.#key(spec)), (table) => this.#placementsOf(spec, table)),
     }));
   }
 
@@ -62,6 +65,35 @@ export class Measuring {
   tablesOf(model: ModelId): MemoryTables | null {
     const spec = this.#options.spec(model);
     return spec === null ? null : this.#options.store.get(this.#key(spec)).tables;
+  }
+
+  /** The same, unless the tool that measured leaves a part of the model out, whose size is then only estimated. */
+  wholeTablesOf(model: ModelId): MemoryTables | null {
+    const { projector = null, draft = null } = this.#options.entry(model)?.files ?? {};
+    return projector === null && draft === null ? this.tablesOf(model) : null;
+  }
+
+  /** What a table says that a model needs, with what its process takes besides. */
+  withContext(model: ModelId, need: DeviceBytes): DeviceBytes {
+    const spec = this.#options.spec(model);
+    return spec === null ? need : this.#options.contexts.addTo(need, this.#isTold(spec));
+  }
+
+  /** What part of a claim that is. */
+  contextOf(model: ModelId, need: DeviceBytes): DeviceBytes {
+    const spec = this.#options.spec(model);
+    return spec === null ? {} : this.#options.contexts.of(need, this.#isTold(spec));
+  }
+
+  /** Tells the scheduler what measured models need, now that more is known of what every process takes. */
+  correct(models: readonly ModelId[]): void {
+    for (const model of models) {
+      const spec = this.#options.spec(model);
+      const tables = this.tablesOf(model);
+      if (spec === null || tables === null) continue;
+      const placements = this.#placementsOf(spec, tables.min);
+      this.#options.dispatch({ type: 'corrected', model, fingerprint: spec.fingerprint, placements });
+    }
   }
 
   measure({ model, fingerprint }: Extract<Effect, { type: 'measure' }>): void {
@@ -108,6 +140,19 @@ export class Measuring {
     return keyOf(fingerprint, this.#options.devices());
   }
 
+  #placementsOf(spec: ModelSpec, table: ChildMemory): readonly Placement[] {
+    const told = this.#isTold(spec);
+    return measuredPlacements(table, spec.placements).map(({ need, quality }) => {
+      return { need: this.#options.contexts.addTo(need, told), quality };
+    });
+  }
+
+  /** True when its child is told which devices to use: by us, who place it, or by its own options. */
+  #isTold({ id, placements }: ModelSpec): boolean {
+    const options = this.#options.entry(id)?.options ?? [];
+    return placements.length > 1 || options.some(({ name }) => name === 'device');
+  }
+
   async #run(job: Job, entry: CatalogEntry): Promise<MeasuredResult> {
     const { engine, records } = this.#options;
     const devices = devicesToMeasureOn(job.spec.placements, this.#options.devices());
@@ -130,7 +175,7 @@ export class Measuring {
       return;
     }
     const { min, max } = result;
-    const placements = measuredPlacements(min, spec.placements);
+    const placements = this.#placementsOf(spec, min);
     // Figures of nothing are no figures; the scheduler says so, and they are not kept.
     if (placements.length > 0) store.put(key, model, { tables: { min, max } });
     dispatch({ type: 'measured', model, fingerprint, placements, reports: reportsOf(min), reason: '' });

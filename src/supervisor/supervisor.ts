@@ -3,30 +3,34 @@ import { nearestNames, resolveModel } from '../catalog/resolve.js';
 import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
 import type { ProbeSample, ProcessTree } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
-import type { ChildMemory } from '../engines/messages.js';
 import { JournalWriter, type JournalOptions } from '../journal/record.js';
+import { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore } from '../measurements/store.js';
 import type { Decision } from '../scheduler/decisions.js';
-import type { DeviceReading } from '../scheduler/events.js';
+import type { DeviceReading, EventBody } from '../scheduler/events.js';
 import { reasonAgainst } from '../scheduler/operator.js';
 import { previewLoad } from '../scheduler/preview.js';
 import { project } from '../scheduler/project.js';
 import { runningOf } from '../scheduler/running.js';
 import type { ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
-import type { ExitReport, MeasureWord, ModelSpec, Settings } from '../scheduler/state.js';
+import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
-import type { Bytes, DeviceBytes, Millis, ModelId } from '../scheduler/units.js';
+import type { Bytes, Millis, ModelId } from '../scheduler/units.js';
 import { answersHealth } from './ask-health.js';
 import { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
+import { ContextLearning } from './context-learning.js';
 import { readCpuTicks } from './cpu-time.js';
 import { DeviceWatch } from './device-watch.js';
+import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
 import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
 import { SchedulerLoop, type Turned } from './loop.js';
 import { Measuring } from './measuring.js';
+import { describeMemory, type ModelMemory } from './model-memory.js';
 import type { PinStore } from './pins.js';
 import { Publisher, type Listener } from './publisher.js';
+import { remoteNotice } from './remote-notice.js';
 import { runEffect, type Hands } from './run-effect.js';
 import { Timers } from './timers.js';
 import { TurnListeners } from './turn-listeners.js';
@@ -58,17 +62,6 @@ export interface SilenceLimits {
   readonly hangTimeoutMillis: Millis;
 }
 
-/** What is known of a model's memory; tables as in the child protocol. */
-export interface ModelMemory {
-  readonly status: MeasureWord;
-  readonly min: ChildMemory | null;
-  readonly max: ChildMemory | null;
-  /** What the running instance has said that it allocated. */
-  readonly effective: ChildMemory | null;
-  readonly observed: DeviceBytes | null;
-  readonly estimate: DeviceBytes | null;
-}
-
 /** How long an exit may take to be seen after its connection broke. */
 const EXIT_REPORT_MILLIS = 2000;
 
@@ -86,6 +79,8 @@ export class Supervisor {
   readonly #turns = new TurnListeners();
   readonly #childWatch: ChildWatch;
   readonly #hangUpListeners = new Set<(generation: number) => void>();
+  readonly #learning: ContextLearning;
+  readonly #health: HealthWatch | null;
   #info: SupervisorInfo;
   #lastSample: ProbeSample = { devices: [], instances: [] };
   /** A device that a probe loses for a while is not another machine. */
@@ -105,13 +100,20 @@ export class Supervisor {
       onTurn: (turned) => this.#turned(turned),
     });
     const dispatch = this.#loop.dispatch.bind(this.#loop);
-    const children = new Children({ engine, dispatch, records, entry: (id) => this.entry(id) });
+    const contexts = new Contexts({ engine, store: options.measurements, devices: () => this.#devicesAtStart });
+    const children = new Children({
+      engine,
+      dispatch: (event) => this.#fromChild(event),
+      records,
+      entry: (id) => this.entry(id),
+    });
     this.#hands = {
       children,
       leases: new LeaseDesk(dispatch),
       measuring: new Measuring({
         engine,
         store: options.measurements,
+        contexts,
         entry: (id) => this.entry(id),
         spec: (id) => this.#loop.state.models[id]?.spec ?? null,
         devices: () => this.#devicesAtStart,
@@ -127,7 +129,10 @@ export class Supervisor {
         },
         trees: () => children.trees(this.#loop.state.releases),
         now,
-        dispatch,
+        dispatch: (event) => {
+          dispatch(event);
+          this.#learn();
+        },
         onErrors: (errors) => this.notice(...errors),
       }),
       hangUp: (generation) => {
@@ -136,6 +141,13 @@ export class Supervisor {
       savePins: (pins) => this.#savePins(pins),
     };
     this.#childWatch = this.#watchChildren(children);
+    this.#learning = new ContextLearning({
+      contexts,
+      memoryOf: (generation) => children.memoryOf(generation),
+      tablesOf: (model) => this.#hands.measuring.wholeTablesOf(model),
+    });
+    const silent = engine.capabilities().announcesReady === false;
+    this.#health = silent ? new HealthWatch({ portOf: (generation) => children.portOf(generation), dispatch }) : null;
     this.#publisher = new Publisher(() => this.snapshot());
   }
 
@@ -146,7 +158,8 @@ export class Supervisor {
       this.#options.pins.load(),
       this.#options.measurements.load(),
     ]);
-    this.notice(...[notice, learnt.notice].filter((said) => said !== null));
+    const remote = remoteNotice(this.#options.entries);
+    this.notice(...[notice, learnt.notice, remote].filter((said) => said !== null));
     this.#devicesAtStart = this.#lastSample.devices;
     const models = this.#hands.measuring.withKnown(this.#options.specsOf(this.#lastSample));
     this.#loop.dispatch({ type: 'catalog', models, pins });
@@ -259,17 +272,7 @@ export class Supervisor {
   /** What is known of a model's memory, in all the ways in which it is known; null for an unknown model. */
   memoryOf(id: ModelId): ModelMemory | null {
     const model = this.#loop.state.models[id];
-    if (model === undefined) return null;
-    const tables = this.#hands.measuring.tablesOf(id);
-    const estimate = model.spec.placements[0]?.need ?? {};
-    return {
-      status: model.measure,
-      min: tables?.min ?? null,
-      max: tables?.max ?? null,
-      effective: model.instance === null ? null : this.#hands.children.memoryOf(model.instance.generation),
-      observed: model.observed,
-      estimate: Object.keys(estimate).length === 0 ? null : estimate,
-    };
+    return model === undefined ? null : describeMemory(model, this.#hands.measuring, this.#hands.children);
   }
 
   logs(model: ModelId): readonly string[] {
@@ -333,6 +336,22 @@ export class Supervisor {
       ...model,
       lastExit: { ...lastExit, lastLines: this.#hands.children.lastLinesOf(id, lastExit.generation) },
     };
+  }
+
+  /** What a child's tables say leaves out what the driver takes for it. */
+  #fromChild(event: EventBody): void {
+    this.#health?.saw(event);
+    if (event.type !== 'ready' || event.effective === null) {
+      this.#loop.dispatch(event);
+      return;
+    }
+    const effective = this.#hands.measuring.withContext(event.model, event.effective);
+    this.#loop.dispatch({ ...event, effective });
+  }
+
+  /** Takes in what a sample shows of the driver's part of ready instances. */
+  #learn(): void {
+    if (this.#learning.look(this.#loop.state)) this.#hands.measuring.correct(this.#loop.state.modelOrder);
   }
 
   #turned(turned: Turned): void {

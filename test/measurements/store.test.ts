@@ -5,7 +5,9 @@ import type { ChildMemory } from '../../src/engines/messages.js';
 import { keyOf, launchContext } from '../../src/measurements/key.js';
 import { knownMemory } from '../../src/measurements/known-memory.js';
 import { MeasurementStore } from '../../src/measurements/store.js';
+import { measuredPlacements } from '../../src/measurements/placements.js';
 import type { DeviceReading } from '../../src/scheduler/events.js';
+import type { Placement } from '../../src/scheduler/state.js';
 import { writeAtomically } from '../../src/supervisor/write-atomically.js';
 import { tempTree } from '../support/temp-tree.js';
 
@@ -95,7 +97,8 @@ describe('what was measured', () => {
 });
 
 describe('what the scheduler is told', () => {
-  const estimates = [{ need: { CUDA0: 99 }, quality: 'estimate' as const }];
+  const estimates = (table: ChildMemory): readonly Placement[] =>
+    measuredPlacements(table, [{ need: { CUDA0: 99 }, quality: 'estimate' }]);
 
   it('is nothing when nothing is known', () => {
     expect(knownMemory({ tables: null, observed: null, loadMillis: null }, estimates)).toBeNull();

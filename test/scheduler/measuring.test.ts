@@ -134,3 +134,70 @@ describe('devices that no probe serves', () => {
     expect(stage.state.releases).toEqual([]);
   });
 });
+
+describe('what was measured is corrected by what is learnt of every process', () => {
+  const corrected = (stage: Stage, model: string, gib: number, fingerprint = `${model} 1`): Stage =>
+    stage.play({
+      type: 'corrected',
+      model,
+      fingerprint,
+      placements: [{ need: { CUDA0: gib * GIB }, quality: 'min' }],
+    });
+  const loaded = (): Stage => {
+    const stage = unmeasured();
+    stage.request('a');
+    return measured(stage, 'a', 6).ready('a');
+  };
+
+  it('for later loads', () => {
+    const stage = measured(unmeasured(), 'a', 6);
+    corrected(stage, 'a', 7).request('a');
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 7 * GIB });
+  });
+
+  it('for an instance that is ready, but never below what it is seen to hold', () => {
+    expect(corrected(loaded(), 'a', 5).instance('a')).toMatchObject({
+      claim: { CUDA0: 5 * GIB },
+      awakeClaim: { CUDA0: 5 * GIB },
+    });
+    expect(corrected(loaded().sample(), 'a', 5).instance('a').claim).toEqual({ CUDA0: 6 * GIB });
+  });
+
+  it('not for one that has said itself what it holds', () => {
+    const stage = unmeasured();
+    stage.request('a');
+    measured(stage, 'a', 6);
+    const { generation } = stage.instance('a');
+    const effective = { CUDA0: 4 * GIB };
+    stage.play({ type: 'ready', model: 'a', generation, contextTokens: null, effective });
+    expect(corrected(stage, 'a', 5).instance('a').claim).toEqual(effective);
+  });
+
+  it('not for one that is only coming up: others count on the room that it gives up', () => {
+    const stage = unmeasured();
+    stage.request('a');
+    measured(stage, 'a', 6);
+    expect(corrected(stage, 'a', 5).instance('a').claim).toEqual({ CUDA0: 6 * GIB });
+  });
+
+  it('not for other arguments, nor for a model that was not measured, nor by figures that cannot be', () => {
+    const stage = measured(unmeasured(), 'a', 6);
+    corrected(stage, 'a', 7, 'a 2');
+    corrected(stage, 'a', NaN);
+    corrected(stage, 'b', 7);
+    corrected(stage, 'nobody', 7);
+    expect(stage.model('a').measured).toEqual([{ need: { CUDA0: 6 * GIB }, quality: 'min' }]);
+    expect(stage.model('b').measured).toBeNull();
+  });
+
+  it('lets a waiter in at once when that makes room', () => {
+    const stage = new Stage({ ...MEASURES, marginBytes: GIB })
+      .devices({ CUDA0: 12 })
+      .catalog(spec('a', { CUDA0: 4 }), spec('b', { CUDA0: 4 }));
+    stage.request('a');
+    measured(measured(stage, 'a', 6), 'b', 6).ready('a');
+    stage.request('b');
+    expect(stage.did('spawn')).toEqual([]);
+    expect(corrected(stage, 'a', 5).did('spawn')).toEqual(['b']);
+  });
+});
