@@ -2,9 +2,14 @@ import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { findOption, nearestOption, truthOf } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import { sayOptionIgnored } from './capability-notes.js';
-import type { ContextRequest } from './context-size.js';
+import type { ContextRequest } from './model/context-size.js';
 import { ChildFailure } from './failure.js';
-import { readSamplingDefaults, SAMPLING_OPTIONS, type Range, type SamplingDefaults } from './sampling-defaults.js';
+import {
+  readSamplingDefaults,
+  SAMPLING_OPTIONS,
+  type Range,
+  type SamplingDefaults,
+} from './generation/sampling-defaults.js';
 
 /** What a child was told, in the words of llama-server's options. */
 export interface ChildArguments extends ContextRequest {

@@ -7,7 +7,7 @@ import { measureByRole } from '../measure-by-role.js';
 import { createProtocolReader } from '../protocol.js';
 import { classifyEmbeddedExit } from './classify.js';
 import { selectDevices } from './devices.js';
-import { libraryVersion } from './library-version.js';
+import { libraryVersion } from './model/library-version.js';
 import { estimateEmbedded } from './estimate.js';
 
 export interface EmbeddedEngineOptions {

@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../../catalog/entry.js';
 import type { DeviceReading } from '../../scheduler/events.js';
 import type { Placement } from '../../scheduler/state.js';
 import { MIB, type Bytes, type DeviceBytes } from '../../scheduler/units.js';
-import { planContext } from './context-size.js';
+import { planContext } from './model/context-size.js';
 import { isUsableDevice } from './devices.js';
 
 /**

@@ -1,11 +1,11 @@
 import type { ChildArguments } from './arguments.js';
-import { createChatTemplate, type ChatTemplate } from './chat-template.js';
-import type { Counters } from './counters.js';
-import { createGenerator, type Generator } from './generator.js';
-import { HttpError } from './http-error.js';
-import type { LoadedModel } from './load-model.js';
-import type { ModelFacts } from './model-facts.js';
-import type { Residency } from './residency.js';
+import { createChatTemplate, type ChatTemplate } from './generation/chat-template.js';
+import type { Counters } from './generation/counters.js';
+import { createGenerator, type Generator } from './generation/generator.js';
+import { HttpError } from './http/http-error.js';
+import type { LoadedModel } from './model/load-model.js';
+import type { ModelFacts } from './model/model-facts.js';
+import type { Residency } from './model/residency.js';
 
 /** A model in memory, with all that requests need of it. */
 export interface ActiveModel {

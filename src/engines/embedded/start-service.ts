@@ -1,12 +1,12 @@
 import { formatProtocolLine } from '../protocol.js';
 import type { ChildArguments } from './arguments.js';
-import { createCounters } from './counters.js';
+import { createCounters } from './generation/counters.js';
 import { selectDevices } from './devices.js';
-import { startRuntime, type Runtime } from './library.js';
-import { loadModel, unloadModel, type LoadedModel } from './load-model.js';
-import { checkModelFile } from './model-file.js';
-import { readModelFacts } from './model-facts.js';
-import { createResidency } from './residency.js';
+import { startRuntime, type Runtime } from './model/library.js';
+import { loadModel, unloadModel, type LoadedModel } from './model/load-model.js';
+import { checkModelFile } from './model/model-file.js';
+import { readModelFacts } from './model/model-facts.js';
+import { createResidency } from './model/residency.js';
 import { activate, type Service } from './service.js';
 
 /** Smaller steps are not reported: nobody sees them. */
@@ -55,10 +55,9 @@ export async function startService(
   const loaded = await load();
   const first = activate(args, loaded, counters, log);
   const facts = readModelFacts(first);
+  const { sequences } = loaded.plan;
   log(
-    args.embeddings
-      ? `context: ${loaded.contextTokens} tokens, for embeddings`
-      : `context: ${loaded.contextTokens} tokens for each of ${loaded.plan.sequences} sequences`,
+    `context: ${loaded.contextTokens} tokens for a request, ${args.embeddings ? 'for embeddings' : `${sequences} at once`}`,
   );
   const residency = createResidency({
     first,

@@ -9,6 +9,7 @@ import {
   isReady,
   readEvents,
   startChild,
+  startSmall,
   type Completion,
   type RunningChild,
   type SlotState,
@@ -179,9 +180,18 @@ describe('a child of the embedded engine, once ready', () => {
 });
 
 describe('a child started for embeddings', () => {
+  let embedder: RunningChild;
+  beforeAll(async () => {
+    embedder = await startSmall({ embeddings: true, 'ctx-size': '256', 'sleep-idle-seconds': '1' });
+  });
+  afterAll(() => embedder[Symbol.asyncDispose]());
+
+  interface Embeddings {
+    readonly data: readonly { readonly index: number; readonly embedding: number[] | string }[];
+    readonly usage: { readonly prompt_tokens: number; readonly total_tokens: number };
+  }
+
   it('gives unit vectors to the OpenAI client, the same for the same text', async () => {
-    await using embedder = await startChild(entryFor(small, { embeddings: true, 'ctx-size': '256' }));
-    await embedder.until(isReady);
     const client = new OpenAI({ baseURL: `${embedder.url}/v1`, apiKey: 'none' });
     const { data } = await client.embeddings.create({ model: 'any', input: ['the sun', 'the sun', 'a dog'] });
     const [first, second, third] = data.map(({ embedding }) => embedding);
@@ -190,5 +200,32 @@ describe('a child started for embeddings', () => {
     expect(second).toEqual(first);
     expect(third).not.toEqual(first);
     expect((await embedder.post('/v1/completions', { prompt: 'a' })).status).toBe(501);
+  });
+
+  it('takes lists of tokens as well as texts, and answers in base64 where asked to', async () => {
+    const { tokens } = await embedder.ask<{ tokens: number[] }>('/tokenize', { content: 'the sun' });
+    const texts = await embedder.ask<Embeddings>('/v1/embeddings', { input: ['the sun', 'a dog'] });
+    const lists = await embedder.ask<Embeddings>('/v1/embeddings', { input: [tokens, tokens] });
+    expect(lists.data[0]?.embedding).toEqual(texts.data[0]?.embedding);
+    expect(texts.usage.total_tokens).toBe(texts.usage.prompt_tokens);
+    const coded = await embedder.ask<Embeddings>('/v1/embeddings', { input: 'the sun', encoding_format: 'base64' });
+    const bytes = Buffer.from(String(coded.data[0]?.embedding), 'base64');
+    expect(bytes.readFloatLE(0)).toBeCloseTo(Number(texts.data[0]?.embedding[0]), 6);
+  });
+
+  it.each([
+    ['fewer dimensions', { input: 'a', dimensions: 8 }, /'dimensions'.*llama-server/u],
+    ['a text that is too long', { input: ['a', 'the '.repeat(300)] }, /Input 1 has \d+ tokens/u],
+    ['nothing', { input: [] }, /'input'/u],
+  ])('refuses %s', async (_, body, message) => {
+    const response = await embedder.post('/v1/embeddings', body);
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { error: { message: string } }).error.message).toMatch(message);
+  });
+
+  it('sleeps and wakes like any other', async () => {
+    const before = await embedder.ask<Embeddings>('/v1/embeddings', { input: 'the sun' });
+    await embedder.until(({ type }) => type === 'sleeping');
+    expect((await embedder.ask<Embeddings>('/v1/embeddings', { input: 'the sun' })).data).toEqual(before.data);
   });
 });

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { wakeChild } from '../../../src/supervisor/wake-child.js';
 import { until } from '../../support/until.js';
 import {
   entryFor,
   readEvents,
+  residentBytes,
   sampleModels,
   startChild,
   startSmall,
@@ -133,7 +134,6 @@ describe('a child that has been idle for long enough', () => {
   });
 
   it('says why, and ends, when the model cannot come back', async () => {
-    const { copyFile, writeFile } = await import('node:fs/promises');
     const [small = ''] = await sampleModels();
     const path = `${small}.copy.gguf`;
     await copyFile(small, path);
@@ -149,7 +149,3 @@ describe('a child that has been idle for long enough', () => {
     });
   });
 });
-
-function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planContext } from '../../../src/engines/embedded/context-size.js';
+import { planContext } from '../../../src/engines/embedded/model/context-size.js';
 
 const plan = (contextTokens: number | null, parallel: number | null, trained: number | null = 32_768): string => {
   const { sequences, tokensPerSequence } = planContext({ contextTokens, parallel, embeddings: false }, trained);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -159,6 +160,11 @@ export async function readEvents<T>(response: Response): Promise<readonly T[]> {
   const events = (await response.text()).split('\n\n').filter((event) => event !== '');
   if (events.pop() !== 'data: [DONE]') throw new Error('the stream did not end with [DONE]');
   return events.map((event) => JSON.parse(event.replace(/^data: /u, '')) as T);
+}
+
+/** What the system counts for a process now (Linux). */
+export function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
 }
 
 async function freePort(): Promise<number> {

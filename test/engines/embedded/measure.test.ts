@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeSampleModels } from '../../../src/catalog/sample-models/sample-models.js';
+import { sumPerDevice } from '../../../src/engines/memory-table.js';
 import type { ChildMemory } from '../../../src/engines/messages.js';
 import { runMeasurement } from '../../support/run-measurement.js';
 import { tempTree } from '../../support/temp-tree.js';
-import { engine, entryFor, startChild } from './embedded-child.js';
+import { engine, entryFor, isReady, residentBytes, sampleModels, startChild } from './embedded-child.js';
 
 const onHost = (memory: ChildMemory | undefined): { model: number; context: number } | undefined =>
   memory?.devices.find(({ kind }) => kind === 'host');
 
 describe('a measuring child of the embedded engine', () => {
   it('says beforehand what a child then takes', async () => {
-    const [model] = await writeSampleModels(tempTree({}));
+    const [model] = await sampleModels();
     if (model === undefined) throw new Error('there are sample models');
     const entry = entryFor(model, { 'ctx-size': '512', parallel: '2' });
     const found = await runMeasurement(engine.measure?.({ entry, port: 1, devices: null }));
@@ -23,6 +23,20 @@ describe('a measuring child of the embedded engine', () => {
     expect(measured?.max).toEqual(measured?.min);
     expect(onHost(measured?.min)?.model).toBe(onHost(loaded)?.model);
     expect(onHost(measured?.min)?.context).toBe(onHost(loaded)?.context);
+  });
+
+  it.skipIf(process.platform !== 'linux')('comes close to what the system then counts', async () => {
+    const [, , large = ''] = await sampleModels();
+    const entry = entryFor(large, { 'ctx-size': '2048', 'no-mmap': true });
+    const found = await runMeasurement(engine.measure?.({ entry, port: 1, devices: null }));
+    if (found.result !== 'measured') throw new Error(found.error);
+    const measured = sumPerDevice(found.min)['Host'] ?? 0;
+    await using child = await startChild(entry);
+    await child.until(isReady);
+    await child.ask('/v1/completions', { prompt: 'the sea '.repeat(400), max_tokens: 8 });
+    const seen = residentBytes(child.pid);
+    expect(seen / measured).toBeGreaterThan(0.9);
+    expect(seen / measured).toBeLessThan(1.15);
   });
 
   it.each([

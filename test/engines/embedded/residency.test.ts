@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createResidency, type Residency } from '../../../src/engines/embedded/residency.js';
+import { createResidency, type Residency } from '../../../src/engines/embedded/model/residency.js';
 
 const IDLE_MILLIS = 1000;
 const never = new AbortController().signal;

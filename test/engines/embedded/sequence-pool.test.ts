@@ -1,6 +1,6 @@
 import type { LlamaContextSequence, Token } from 'node-llama-cpp';
 import { describe, expect, it } from 'vitest';
-import { createSequencePool, type SequencePool } from '../../../src/engines/embedded/sequence-pool.js';
+import { createSequencePool, type SequencePool } from '../../../src/engines/embedded/generation/sequence-pool.js';
 
 const tokens = (...numbers: number[]): Token[] => numbers as Token[];
 /** All that the pool wants of a sequence: how much of a prompt it holds. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Token } from 'node-llama-cpp';
 import { describe, expect, it } from 'vitest';
-import { createTextAssembler } from '../../../src/engines/embedded/text-assembler.js';
+import { createTextAssembler } from '../../../src/engines/embedded/generation/text-assembler.js';
 
 /** A model whose tokens are bytes, so that every character may be torn. */
 const bytewise = { detokenize: (tokens: readonly Token[]): string => Buffer.from(tokens).toString() };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTurnstile } from '../../../src/engines/embedded/turnstile.js';
+import { createTurnstile } from '../../../src/engines/embedded/generation/turnstile.js';
 
 describe('the turnstile before each token', () => {
   it('holds everyone back until the last of those who need the context alone has done, even if it failed', async () => {

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { LlamaContext, LlamaEmbeddingContext, LlamaModel } from 'node-llama-cpp';
-import type { ChildMemory } from '../messages.js';
-import type { ChildArguments } from './arguments.js';
+import type { ChildMemory } from '../../messages.js';
+import type { ChildArguments } from '../arguments.js';
 import { checkContextSize } from './context-check.js';
 import { planContext, type ContextPlan } from './context-size.js';
-import { selectDevices } from './devices.js';
+import { selectDevices } from '../devices.js';
 import type { Library, Runtime } from './library.js';
 import { explainLoadError } from './load-error.js';
 

@@ -1,6 +1,6 @@
-import { MIB } from '../../scheduler/units.js';
-import type { ChildArguments } from './arguments.js';
-import { ChildFailure } from './failure.js';
+import { MIB } from '../../../scheduler/units.js';
+import type { ChildArguments } from '../arguments.js';
+import { ChildFailure } from '../failure.js';
 
 /** What llama.cpp and the library say when memory ran out, on any backend. */
 const OUT_OF_MEMORY =

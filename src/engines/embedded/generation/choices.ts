@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { generateChoice, type ChoiceResult, type GenerationRequest, type Piece } from './generate.js';
 import type { Generator } from './generator.js';
-import { HttpError } from './http-error.js';
+import { HttpError } from '../http/http-error.js';
 import { copySequence, prefill } from './prompt-cache.js';
-import { compileGrammar } from './response-grammar.js';
+import { compileGrammar } from '../grammar/response-grammar.js';
 import type { Slot } from './sequence-pool.js';
-import type { Timing } from './timing.js';
+import type { Timing } from '../http/timing.js';
 
 export interface ChoiceListener {
   onPiece(piece: Piece, timing: () => Timing): Promise<void>;

@@ -1,9 +1,9 @@
 import type { LlamaGrammar } from 'node-llama-cpp';
-import type { GenerationFields } from './generation-fields.js';
-import { HttpError } from './http-error.js';
+import type { GenerationFields } from '../http/generation-fields.js';
+import { HttpError } from '../http/http-error.js';
 import { JSON_OBJECT_GRAMMAR, SchemaError } from './json-grammar.js';
 import { grammarForSchema } from './json-schema-grammar.js';
-import type { LoadedModel } from './load-model.js';
+import type { LoadedModel } from '../model/load-model.js';
 
 const LONGEST_GRAMMAR_CHARS = 256 * 1024;
 /** llama.cpp reads groups recursively: deeper ones could exhaust its stack. */

@@ -66,7 +66,10 @@ export async function generateChoice(
   let lastAt = performance.now();
 
   if (limit > 0) {
-    const options = samplerOptions(loaded.library, model, sampling, choice, () => [...prompt, ...generated]);
+    const options = samplerOptions(loaded.library, model, sampling, choice, (count) => [
+      ...prompt.slice(Math.min(prompt.length, Math.max(0, prompt.length + generated.length - count))),
+      ...generated.slice(-count),
+    ]);
     const grammarEvaluationState = grammar && new loaded.library.LlamaGrammarEvaluationState({ model, grammar });
     const tokens = sequence.evaluate(prompt.slice(sequence.nextTokenIndex), {
       ...options,

@@ -1,4 +1,4 @@
-import type { ChoiceResult, Piece } from './generate.js';
+import type { ChoiceResult, Piece } from '../generation/generate.js';
 import type { Timing } from './timing.js';
 
 /** One choice of an answer that is sent as a whole. */

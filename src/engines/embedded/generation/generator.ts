@@ -1,6 +1,6 @@
 import type { LlamaModel } from 'node-llama-cpp';
 import type { Counters } from './counters.js';
-import type { LoadedModel } from './load-model.js';
+import type { LoadedModel } from '../model/load-model.js';
 import { createSequencePool, type SequencePool } from './sequence-pool.js';
 import { createTurnstile, type Turnstile } from './turnstile.js';
 

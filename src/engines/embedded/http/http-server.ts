@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { sayRefused } from './capability-notes.js';
+import { sayRefused } from '../capability-notes.js';
 import { answerChat, answerCompletion, answerLlamaCompletion } from './completion-routes.js';
 import { answerEmbeddings } from './embedding-routes.js';
-import { ChildFailure } from './failure.js';
+import { ChildFailure } from '../failure.js';
 import { errorBody, HttpError } from './http-error.js';
 import { readJson, sendJson, sendText } from './http-io.js';
-import type { Service } from './service.js';
+import type { Service } from '../service.js';
 import { describeMetrics, describeModels, describeProps, describeSlots } from './status-routes.js';
 import { answerDetokenize, answerTemplate, answerTokenize } from './text-routes.js';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MIB, type Bytes } from '../../scheduler/units.js';
+import { MIB, type Bytes } from '../../../scheduler/units.js';
 import { HttpError } from './http-error.js';
 
 const BODY_LIMIT_BYTES: Bytes = 64 * MIB;

@@ -1,8 +1,8 @@
-import type { ChildMemory, MemoryRow } from '../messages.js';
-import type { ChildArguments } from './arguments.js';
+import type { ChildMemory, MemoryRow } from '../../messages.js';
+import type { ChildArguments } from '../arguments.js';
 import { planContext } from './context-size.js';
-import { selectDevices } from './devices.js';
-import { DEVICE_CONTEXT_BYTES } from './estimate.js';
+import { selectDevices } from '../devices.js';
+import { DEVICE_CONTEXT_BYTES } from '../estimate.js';
 import { startRuntime, type Runtime } from './library.js';
 import { explainLoadError } from './load-error.js';
 import { checkModelFile } from './model-file.js';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { withBeginToken } from './chat-template.js';
+import { withBeginToken } from '../generation/chat-template.js';
 import { abortOnDisconnect, sendJson } from './http-io.js';
 import { detokenizeSchema, parseBody, templateSchema, tokenizeSchema } from './request-schema.js';
-import type { Service } from './service.js';
+import type { Service } from '../service.js';
 import { checkTokens } from './token-check.js';
 
 /** `POST /tokenize` */

@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { ChildFailure } from './failure.js';
+import { ChildFailure } from '../failure.js';
 
 const GGUF_MAGIC = 'GGUF';
 

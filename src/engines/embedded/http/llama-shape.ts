@@ -1,5 +1,5 @@
 import type { AnswerShape } from './answer-shape.js';
-import type { GenerationRequest } from './generate.js';
+import type { GenerationRequest } from '../generation/generate.js';
 import { describeTimings, type Timing } from './timing.js';
 
 /** What a request for llama-server's own `/completion` says of its answer. */

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { Token } from 'node-llama-cpp';
 import type { AnswerShape, FinishedChoice } from './answer-shape.js';
-import { withBeginToken } from './chat-template.js';
-import { generate, type ChoiceListener } from './choices.js';
+import { withBeginToken } from '../generation/chat-template.js';
+import { generate, type ChoiceListener } from '../generation/choices.js';
 import type { GenerationFields } from './generation-fields.js';
-import type { GenerationRequest } from './generate.js';
+import type { GenerationRequest } from '../generation/generate.js';
 import { errorBody } from './http-error.js';
 import { abortOnDisconnect, createEventStream, sendJson } from './http-io.js';
 import { createLlamaShape } from './llama-shape.js';
 import { createOpenAiShape } from './openai-shape.js';
 import { chatSchema, completionSchema, parseBody, type CompletionRequest } from './request-schema.js';
-import { readSampling } from './sampling.js';
-import { requireGenerating, type ActiveModel, type Service } from './service.js';
+import { readSampling } from '../generation/sampling.js';
+import { requireGenerating, type ActiveModel, type Service } from '../service.js';
 import type { Timing } from './timing.js';
 import { checkTokens } from './token-check.js';
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Llama } from 'node-llama-cpp';
-import type { GpuKind } from './devices.js';
-import { ChildFailure } from './failure.js';
+import type { GpuKind } from '../devices.js';
+import { ChildFailure } from '../failure.js';
 
 export type Library = typeof import('node-llama-cpp');
 

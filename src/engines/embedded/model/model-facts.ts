@@ -1,4 +1,4 @@
-import type { ActiveModel } from './service.js';
+import type { ActiveModel } from '../service.js';
 
 /** What is known of a model without it being in memory; llama-server's names. */
 export interface ModelFacts {

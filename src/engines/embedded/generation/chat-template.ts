@@ -1,7 +1,7 @@
 import type { ChatHistoryItem, ChatWrapper, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
-import { HttpError } from './http-error.js';
-import type { Library } from './library.js';
-import type { ChatMessage, TemplateRequest } from './request-schema.js';
+import { HttpError } from '../http/http-error.js';
+import type { Library } from '../model/library.js';
+import type { ChatMessage, TemplateRequest } from '../http/request-schema.js';
 
 /** A conversation as the model wants to see it. */
 export interface RenderedChat {

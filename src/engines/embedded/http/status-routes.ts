@@ -1,4 +1,4 @@
-import type { Service } from './service.js';
+import type { Service } from '../service.js';
 
 /** `GET /v1/models` */
 export function describeModels({ args, facts, startedAt }: Service): object {

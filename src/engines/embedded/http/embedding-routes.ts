@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { LlamaModel, Token } from 'node-llama-cpp';
-import { findUnsupportedField } from './capability-notes.js';
+import { findUnsupportedField } from '../capability-notes.js';
 import { HttpError } from './http-error.js';
 import { abortOnDisconnect, sendJson } from './http-io.js';
 import { embeddingsSchema, parseBody, type EmbeddingsRequest } from './request-schema.js';
-import type { Service } from './service.js';
+import type { Service } from '../service.js';
 import { checkTokens } from './token-check.js';
 
 /** `POST /v1/embeddings`: one unit vector for each input. */

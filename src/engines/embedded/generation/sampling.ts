@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
-import { findUnsupportedField, sayRefused } from './capability-notes.js';
-import type { GenerationFields } from './generation-fields.js';
-import { HttpError } from './http-error.js';
-import type { Library } from './library.js';
-import { readResponseGrammar } from './response-grammar.js';
+import { findUnsupportedField, sayRefused } from '../capability-notes.js';
+import type { GenerationFields } from '../http/generation-fields.js';
+import { HttpError } from '../http/http-error.js';
+import type { Library } from '../model/library.js';
+import { readResponseGrammar } from '../grammar/response-grammar.js';
 import type { SamplingDefaults } from './sampling-defaults.js';
 
 /** How the next token is chosen, and when to stop. */
@@ -61,7 +61,7 @@ export function readSampling(request: GenerationFields, defaults: SamplingDefaul
 
 /**
  * The same for the library, for one choice.
- * @param history gives the tokens so far, prompt included, for the penalties
+ * @param recent gives the last tokens so far, prompt included, at most as many as it is asked for
  * Throws HttpError 400 for a bias that the library cannot apply.
  */
 export function samplerOptions(
@@ -69,10 +69,11 @@ export function samplerOptions(
   model: LlamaModel,
   sampling: Sampling,
   choice: number,
-  history: () => readonly Token[],
+  recent: (count: number) => Token[],
 ): SequenceEvaluateOptions {
   const { values } = sampling;
   const { repeatLastTokens: last, repeatPenalty, presencePenalty, frequencyPenalty } = values;
+  const window = last < 0 ? model.trainContextSize : last;
   const penalised = last !== 0 && (repeatPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0);
   return {
     temperature: values.temperature,
@@ -85,8 +86,8 @@ export function samplerOptions(
     }),
     ...(penalised && {
       repeatPenalty: {
-        punishTokens: () => (last < 0 ? [...history()] : history().slice(-last)),
-        maxPunishTokens: last < 0 ? model.trainContextSize : last,
+        punishTokens: () => recent(window),
+        maxPunishTokens: window,
         penalty: repeatPenalty,
         presencePenalty,
         frequencyPenalty,

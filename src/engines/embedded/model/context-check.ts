@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import type { LlamaModel } from 'node-llama-cpp';
 import type { ContextPlan } from './context-size.js';
-import { ChildFailure } from './failure.js';
+import { ChildFailure } from '../failure.js';
 
 /** Bookkeeping of llama.cpp for each token of context, besides what the token itself takes there. */
 const CELL_BYTES = 64;
