@@ -96,4 +96,12 @@ describe('several choices of one answer', () => {
     const leftovers = (): number => readdirSync(tmpdir()).filter((name) => name.startsWith('llm-tui-sequence-')).length;
     await until('no file is left', () => leftovers() === 0);
   });
+
+  it('come all the same where the prompt cannot be copied, evaluated by each', async () => {
+    await using homeless = await startSmall({ 'ctx-size': '2048', parallel: '2' }, { TMPDIR: '/does/not/exist' });
+    const request = { prompt: PROMPT, n: 2, max_tokens: 12, seed: 9, cache_prompt: false };
+    const answer = await homeless.ask<Completion>('/v1/completions', request);
+    expect(textsOf(answer)).toEqual(textsOf(await child.ask<Completion>('/v1/completions', request)));
+    expect(await homeless.metric('prompt_tokens_total')).toBeGreaterThan(answer.usage?.prompt_tokens ?? Infinity);
+  });
 });

@@ -73,18 +73,25 @@ export function sampleModels(): Promise<readonly string[]> {
 }
 
 /** A child that serves the smallest sample model, ready. */
-export async function startSmall(options: Readonly<Record<string, string | true>> = {}): Promise<RunningChild> {
+export async function startSmall(
+  options: Readonly<Record<string, string | true>> = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningChild> {
   const [small = ''] = await sampleModels();
-  const child = await startChild(entryFor(small, options));
+  const child = await startChild(entryFor(small, options), undefined, environment);
   await child.until(isReady);
   return child;
 }
 
 /** Starts a real child for the entry, as the supervisor does. */
-export async function startChild(entry: CatalogEntry, chosenPort?: number): Promise<RunningChild> {
+export async function startChild(
+  entry: CatalogEntry,
+  chosenPort?: number,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningChild> {
   const port = chosenPort ?? (await freePort());
   const command = engine.command({ entry, port, devices: null, role: 'instance' });
-  const child = spawn(command.file, command.args, { env: command.env, stdio: 'pipe' });
+  const child = spawn(command.file, command.args, { env: { ...command.env, ...environment }, stdio: 'pipe' });
   const lines: string[] = [];
   const messages: ChildMessage[] = [];
   const watchers = new Set<() => void>();

@@ -78,8 +78,15 @@ async function share(
   const [parent, ...others] = slots;
   if (parent === undefined) throw new Error('There is no sequence.');
   const cachedTokens = await prefill(generator, parent, prompt, sampling.cachePrompt, signal);
-  if (others.length > 0 && prompt.length > 1) await copySequence(generator, parent, others);
-  else for (const slot of others) await prefill(generator, slot, prompt, true, signal);
+  const copied =
+    others.length > 0 &&
+    prompt.length > 1 &&
+    (await copySequence(generator, parent, others).then(
+      () => true,
+      // Without room for the copy each sequence evaluates the prompt itself: slower, and the same answer.
+      () => false,
+    ));
+  if (!copied) for (const slot of others) await prefill(generator, slot, prompt, sampling.cachePrompt, signal);
   signal.throwIfAborted();
   return cachedTokens;
 }
