@@ -6,9 +6,9 @@ const MAX_LINE_BYTES: Bytes = MIB;
 /** So much is read before the time is looked at. */
 const PIECE_BYTES: Bytes = 4096;
 /** One child's output is read for so long at a stretch, */
-const STRETCH_MILLIS: Millis = 3;
-/** and then so long not: a child that prints without end takes a fifth of one core here at most. */
-const REST_MILLIS: Millis = 12;
+const STRETCH_MILLIS: Millis = 2;
+/** and then so long not: a child that prints without end takes a tenth of one core here at most. */
+const REST_MILLIS: Millis = 18;
 
 export interface Drain {
   /** Resolves once everything has been read. */

@@ -4,31 +4,40 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from '../../src/client/types.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
-import { LAUNCHER, descendants, runProgram, serve, temporaryDirectory, testEnvironment } from '../support/serving.js';
+import {
+  LAUNCHER,
+  descendants,
+  runProgram,
+  serve,
+  serveIn,
+  temporaryDirectory,
+  testEnvironment,
+} from '../support/serving.js';
 import { isRunning, until } from '../support/until.js';
 import { simulated } from '../support/preset.js';
 import { startTerminal, type TestTerminal } from '../support/terminal.js';
 
 const slow = { 'sim-size': '2GiB', 'sim-load-seconds': 60 };
+const sleepy = { 'sim-size': '2GiB', 'sim-load-seconds': 0.1, 'sim-tokens-per-second': 500, 'sleep-idle-seconds': 1 };
 const quick = { 'sim-size': '2GiB', 'sim-load-seconds': 0.1, 'sim-tokens-per-second': 5 };
 
 describe.each(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s of serve', (signal) => {
-  it('leaves no child alive, whether it was loading, serving or idle', async () => {
-    await using served = await serve(...simulated('CUDA0=24GiB', { loading: slow, streaming: quick, idle: quick }));
+  it('leaves no child alive, whether it was loading, serving, idle or asleep, and the next start is clean', async () => {
+    const directory = temporaryDirectory();
+    const args = simulated('CUDA0=24GiB', { loading: slow, streaming: quick, idle: quick, asleep: sleepy });
+    const served = await serveIn(directory, args);
     const stopping = new AbortController();
     const ignored = (promise: Promise<unknown>): void => void promise.catch(() => undefined);
     const request = (model: string, stream: boolean): Promise<Response> =>
       served.post('/v1/completions', { model, prompt: 'x', max_tokens: stream ? 1000 : 1, stream }, stopping.signal);
-    expect((await request('idle', false)).status).toBe(200);
+    for (const model of ['idle', 'asleep']) expect((await request(model, false)).status).toBe(200);
     const stream = await request('streaming', true);
     ignored(request('loading', false));
-    const words = await served.until('all three run', ({ models }) => {
-      const phases = models.map(({ word }) => word);
-      return phases.includes('loading') && phases.filter((word) => word === 'ready').length === 2 && phases;
+    await served.until('each is in its phase', ({ models }) => {
+      return models.map(({ word }) => word).join() === 'loading,ready,ready,sleeping';
     });
-    expect(words).toEqual(['loading', 'ready', 'ready']);
     const children = descendants(served.process.pid ?? 0);
-    expect(children).toHaveLength(3);
+    expect(children).toHaveLength(4);
 
     const exited = once(served.process, 'exit');
     served.process.kill(signal);
@@ -37,6 +46,12 @@ describe.each(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s of serve'
     await until('no child is alive', () => children.every((pid) => !isRunning(pid)), 3000);
     stopping.abort();
     ignored(stream.text());
+
+    await using next = await serveIn(directory, args);
+    const { supervisor, models, devices } = await next.snapshot();
+    expect(models.map(({ word }) => word)).toEqual(['unloaded', 'unloaded', 'unloaded', 'unloaded']);
+    expect(devices.map(({ freeBytes, totalBytes }) => totalBytes - freeBytes)).toEqual([0]);
+    expect(supervisor.notices.join()).not.toContain('cannot be ended');
   });
 });
 

@@ -15,6 +15,7 @@ import {
   type SimSettings,
 } from './options.js';
 import { parseSimDevices } from './parse-sim-devices.js';
+import { SimRest } from './rest.js';
 import { createSimServer } from './server.js';
 
 const CHUNKS = 10;
@@ -36,16 +37,29 @@ async function main(): Promise<void> {
   }
   console.log(`simulated child of ${settings.alias}: ${Object.keys(need).join(', ')}`);
 
-  const server = createSimServer(settings);
+  const memory = new SimMemory(directory, devices);
+  const rest = new SimRest({
+    idleMillis: settings.sleepAfterSeconds === null ? null : settings.sleepAfterSeconds * 1000,
+    fallAsleep: () => {
+      memory.hold({});
+      console.log(formatProtocolLine('sleeping'));
+    },
+    wakeUp: async () => {
+      await load(memory, need, settings);
+      console.log(formatProtocolLine('ready'));
+    },
+  });
+  const server = createSimServer(settings, (use) => rest.work(use));
   server.http.on('error', (error) => {
     fail([`couldn't bind HTTP server socket, hostname: ${settings.host}, port: ${settings.port} (${error.message})`]);
   });
   await new Promise<void>((listening) => server.http.listen(settings.port, settings.host, listening));
 
-  await load(new SimMemory(directory, devices), need, settings);
+  await load(memory, need, settings);
   server.ready();
   console.log(formatProtocolLine('ready', { memory: report(need, settings, devices) }));
 
+  rest.begin();
   if (settings.failAfterSeconds === null) return;
   await sleep(settings.failAfterSeconds * 1000);
   console.error('simulated failure, as asked for by --sim-fail-after');

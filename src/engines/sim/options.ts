@@ -37,6 +37,8 @@ export interface SimSettings {
   readonly loadSeconds: number;
   readonly tokensPerSecond: number;
   readonly failAfterSeconds: number | null;
+  /** Seconds without work after which it leaves memory; null: never. */
+  readonly sleepAfterSeconds: number | null;
   readonly measureSeconds: number;
   readonly measureFails: MeasureFailure | null;
 }
@@ -48,7 +50,7 @@ const DEFAULT_CONTEXT_TOKENS = 4096;
 export function readSimSettings(options: readonly ChildOption[]): SimSettings {
   const values = new Map(options.map(({ name, value }) => [name, value]));
   const text = (
-    name: 'alias' | 'ctx-size' | 'device' | 'host' | 'port' | (typeof SIM_NAMES)[number],
+    name: 'alias' | 'ctx-size' | 'device' | 'host' | 'port' | 'sleep-idle-seconds' | (typeof SIM_NAMES)[number],
   ): string | null => {
     const value = values.get(name);
     return typeof value === 'string' ? value : null;
@@ -66,6 +68,7 @@ export function readSimSettings(options: readonly ChildOption[]): SimSettings {
   const sizeBytes = size === null ? DEFAULT_SIZE_BYTES : parseBytes(size);
   if (sizeBytes === null) throw new Error(`invalid value "${size ?? ''}" for --sim-size: write it like 8GiB`);
   const failAfter = number('sim-fail-after', -1, 0);
+  const sleepAfter = number('sleep-idle-seconds', -1, -1);
   const fails = text('sim-measure-fails');
   const measureFails = MEASURE_FAILURES.find((known) => known === fails) ?? null;
   if (fails !== null && measureFails === null) {
@@ -83,6 +86,7 @@ export function readSimSettings(options: readonly ChildOption[]): SimSettings {
     loadSeconds: number('sim-load-seconds', 2, 0),
     tokensPerSecond: number('sim-tokens-per-second', 30, 0.001),
     failAfterSeconds: failAfter < 0 ? null : failAfter,
+    sleepAfterSeconds: sleepAfter < 0 ? null : sleepAfter,
     measureSeconds: number('sim-measure-seconds', 0.1, 0),
     measureFails,
   };

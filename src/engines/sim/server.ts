@@ -7,8 +7,11 @@ type Body = Readonly<Record<string, unknown>>;
 
 const EMBEDDING_DIMENSIONS = 8;
 
-/** The HTTP side of a simulated child. Until `ready()` it answers 503, as a loading llama-server does. */
-export function createSimServer(settings: SimSettings): { readonly http: Server; ready(): void } {
+/** The HTTP side of a simulated child. `work` is told of every task. Until `ready()` it answers 503, as a loading llama-server does. */
+export function createSimServer(
+  settings: SimSettings,
+  work: (use: () => Promise<void>) => Promise<void>,
+): { readonly http: Server; ready(): void } {
   let loaded = false;
   const http = createServer((request, response) => {
     void answer(request, response).catch((error: unknown) => {
@@ -34,15 +37,17 @@ export function createSimServer(settings: SimSettings): { readonly http: Server;
         sendJson(response, { object: 'list', data: [describeModel(settings)] });
         return;
       case 'POST /chat/completions':
-        return withBody(request, response, (body) => complete(response, settings, 'chat', body));
+        return work(() => withBody(request, response, (body) => complete(response, settings, 'chat', body)));
       case 'POST /completions':
-        return withBody(request, response, (body) => complete(response, settings, 'text', body));
+        return work(() => withBody(request, response, (body) => complete(response, settings, 'text', body)));
       case 'POST /embeddings':
-        return withBody(request, response, (body) => sendJson(response, embed(settings, body)));
+        return work(() => withBody(request, response, (body) => sendJson(response, embed(settings, body))));
       case 'POST /tokenize':
-        return withBody(request, response, (body) => {
-          sendJson(response, { tokens: Array.from({ length: countTokens(readPrompt(body)) }, (_, index) => index) });
-        });
+        return work(() =>
+          withBody(request, response, (body) => {
+            sendJson(response, { tokens: Array.from({ length: countTokens(readPrompt(body)) }, (_, index) => index) });
+          }),
+        );
       default:
         sendError(response, 404, `The simulated child has no ${route}.`);
     }

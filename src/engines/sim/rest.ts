@@ -1,0 +1,49 @@
+import type { Millis } from '../../scheduler/units.js';
+
+export interface SimRestOptions {
+  /** After so long without work it goes to sleep; null: never. */
+  readonly idleMillis: Millis | null;
+  readonly fallAsleep: () => void;
+  readonly wakeUp: () => Promise<void>;
+}
+
+/** The sleep of a simulated child: it begins after a while without work, and the next work ends it. */
+export class SimRest {
+  readonly #options: SimRestOptions;
+  #working = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isAsleep = false;
+  #waking: Promise<void> | null = null;
+
+  constructor(options: SimRestOptions) {
+    this.#options = options;
+  }
+
+  /** It has nothing to do from now on, until it has. */
+  begin(): void {
+    const { idleMillis, fallAsleep } = this.#options;
+    clearTimeout(this.#timer);
+    if (idleMillis === null || this.#working > 0) return;
+    this.#timer = setTimeout(() => {
+      this.#isAsleep = true;
+      fallAsleep();
+    }, idleMillis);
+  }
+
+  async work<T>(use: () => Promise<T>): Promise<T> {
+    clearTimeout(this.#timer);
+    this.#working += 1;
+    try {
+      if (this.#isAsleep) {
+        this.#waking ??= this.#options.wakeUp();
+        await this.#waking;
+        this.#waking = null;
+        this.#isAsleep = false;
+      }
+      return await use();
+    } finally {
+      this.#working -= 1;
+      this.begin();
+    }
+  }
+}
