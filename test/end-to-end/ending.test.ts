@@ -4,15 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from '../../src/client/types.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
-import {
-  LAUNCHER,
-  descendants,
-  runProgram,
-  serve,
-  serveIn,
-  temporaryDirectory,
-  testEnvironment,
-} from '../support/serving.js';
+import { LAUNCHER, descendants, runProgram, serveIn, temporaryDirectory, testEnvironment } from '../support/serving.js';
 import { isRunning, until } from '../support/until.js';
 import { simulated } from '../support/preset.js';
 import { startTerminal, type TestTerminal } from '../support/terminal.js';

@@ -2,10 +2,13 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { oddModels, servingOdd } from '../support/odd-models.js';
-import { descendants, serve, temporaryDirectory, type Served } from '../support/serving.js';
+import { descendants, serve, serveIn, temporaryDirectory, type Served } from '../support/serving.js';
 import { tinyGguf } from '../support/tiny-gguf.js';
+import { until } from '../support/until.js';
 
 const MIB = 2 ** 20;
+/** On SIGUSR2, and says so. */
+const COLLECTS_GARBAGE = resolve(import.meta.dirname, '../support/collect-garbage.mjs');
 const QUICK_CHILD = resolve(import.meta.dirname, '../support/quick-child.sh');
 
 function residentBytes({ process: { pid = 0 } }: Served): number {
@@ -36,10 +39,12 @@ describe.runIf(process.platform === 'linux')('serve', () => {
     expect((await served.post('/v1/completions', { model: 'even', prompt: 'x' })).status).toBe(200);
   });
 
-  it('has no more processes, descriptors and memory after 200 loads than after 50', { timeout: 120_000 }, async () => {
+  it('has no more processes, descriptors and memory after 300 loads than after 100', { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
     for (const name of ['one', 'two']) writeFileSync(join(directory, `${name}.gguf`), tinyGguf());
-    await using served = await serve('--llama-server', QUICK_CHILD, '--models-dir', directory, '--no-journal');
+    const args = ['--llama-server', QUICK_CHILD, '--models-dir', directory, '--no-journal'];
+    const environment = { NODE_OPTIONS: `--expose-gc --import ${COLLECTS_GARBAGE}` };
+    await using served = await serveIn(temporaryDirectory(), args, environment);
     const pid = served.process.pid ?? 0;
     const cycle = async (model: string): Promise<void> => {
       await served.post('/models/load', { model });
@@ -49,20 +54,28 @@ describe.runIf(process.platform === 'linux')('serve', () => {
     };
     const figures = async () => {
       await served.until('all memory is back', ({ devices }) => devices.every((device) => device.releasingBytes === 0));
+      const said = served.output().length;
+      served.process.kill('SIGUSR2');
+      const inUse = await until(
+        'garbage is collected',
+        () => /bytes in use: (\d+)/u.exec(served.output().slice(said))?.[1],
+      );
       return {
         bytes: residentBytes(served),
+        bytesInUse: Number(inUse),
         descriptors: readdirSync(`/proc/${pid}/fd`).length,
         children: descendants(pid),
       };
     };
-    for (let i = 0; i < 50; i += 1) await cycle(i % 2 === 0 ? 'one' : 'two');
+    for (let i = 0; i < 100; i += 1) await cycle(i % 2 === 0 ? 'one' : 'two');
     const before = await figures();
     for (let i = 0; i < 200; i += 1) await cycle(i % 2 === 0 ? 'one' : 'two');
     const after = await figures();
-    console.log(before, after);
     expect(after.children).toEqual([]);
     expect(readdirSync(join(served.stateDirectory, 'instances'))).toEqual([]);
     expect(after.descriptors - before.descriptors).toBeLessThanOrEqual(0);
-    expect((after.bytes - before.bytes) / MIB).toBeLessThan(10);
+    expect((after.bytesInUse - before.bytesInUse) / MIB).toBeLessThan(2);
+    // How much of the system's memory that takes is up to the runtime, and still settles.
+    expect((after.bytes - before.bytes) / MIB).toBeLessThan(20);
   });
 });

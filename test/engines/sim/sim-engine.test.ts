@@ -77,6 +77,21 @@ describe('the memory of a simulated child', () => {
     expect(performance.now() - exitedAt).toBeGreaterThan(900);
   });
 
+  it('is given back after a while without work, and taken again for the next', async () => {
+    const w = world(TWO);
+    const child = await w.start('a', { ...QUICK, 'sim-size': '3GiB', 'sleep-idle-seconds': '0.3' });
+    await ready(child);
+    await until('it sleeps', () => child.messages.at(-1)?.type === 'sleeping');
+    expect(await w.used('CUDA0')).toBe(0);
+    expect((await fetch(`${child.url}/health`)).status, 'looking does not wake it').toBe(200);
+    expect(await w.used('CUDA0')).toBe(0);
+    const body = JSON.stringify({ content: 'wake up' });
+    expect((await fetch(`${child.url}/tokenize`, { method: 'POST', body })).status).toBe(200);
+    expect(child.messages.at(-1)).toEqual({ type: 'ready', contextTokens: null, effective: null });
+    expect(await w.used('CUDA0')).toBe(3 * GIB);
+    await until('it sleeps again', () => child.messages.at(-1)?.type === 'sleeping');
+  });
+
   it('is refused when others hold the rest, in the words of a real child', async () => {
     const w = world(TWO);
     writeExternal(w.ledgerDirectory, { CUDA0: 22 * GIB });
