@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,6 +8,8 @@ import { join } from 'node:path';
  */
 export default function oneTempDirectory(): () => void {
   const directory = mkdtempSync(join(tmpdir(), 'lt-'));
+  // Tests run programs as another user too.
+  chmodSync(directory, 0o755);
   process.env['TMPDIR'] = directory;
   return () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
 }
