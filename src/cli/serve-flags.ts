@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
+import { DEFAULT_CORS, type CorsPolicy } from '../router/cors.js';
 import type { AdmissionMode, PolicyName } from '../scheduler/state.js';
 import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
 import { flagsKey } from './args-for-serve.js';
@@ -33,6 +34,11 @@ export interface ServeFlags {
   readonly hangTimeoutMillis: Millis;
   readonly killHung: boolean;
   readonly maxBodyBytes: Bytes;
+  readonly cors: CorsPolicy;
+  /** How long a child may be silent in the middle of a request; 0: for ever. */
+  readonly timeoutMillis: Millis;
+  /** The file; empty: one in the state directory; null: requests are not logged. */
+  readonly logRequests: string | null;
   /** All journal files together at most; 0: nothing is recorded. */
   readonly journalBytes: Bytes;
   readonly onClose: 'stop' | 'detach';
@@ -91,6 +97,25 @@ export function addServeFlags(command: Command): Command {
       'a model that has work and gives no sign of life for so long is reported; 0: never',
     ).default('120'),
     flag('--kill-hung', 'and killed'),
+    flag(
+      '--timeout <seconds>',
+      'a model that says nothing for so long fails its request; 0: no limit',
+      'LLAMA_ARG_TIMEOUT',
+    ).default('0'),
+    flag(
+      '--cors-origins <origins>',
+      'pages that may call: *, localhost, or an origin',
+      'LLAMA_ARG_CORS_ORIGINS',
+    ).default(DEFAULT_CORS.origins),
+    flag('--cors-methods <methods>', 'methods that they may use', 'LLAMA_ARG_CORS_METHODS').default(
+      DEFAULT_CORS.methods,
+    ),
+    flag('--cors-headers <headers>', 'headers that they may send', 'LLAMA_ARG_CORS_HEADERS').default(
+      DEFAULT_CORS.headers,
+    ),
+    flag('--cors-credentials', 'they may send credentials (the default)'),
+    flag('--no-cors-credentials', 'they may not'),
+    flag('--log-requests [file]', 'one line of JSON for each request, without bodies and keys'),
     flag('--max-body <MiB>', 'largest request body; 0: no limit').default('64'),
     flag('--state-dir <dir>', 'where pins, logs, journal and sample models are kept'),
     flag('--no-journal', 'do not record what the scheduler is told and decides; see llm-tui replay'),
@@ -146,6 +171,14 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     hangTimeoutMillis: whole('hangTimeout', '--hang-timeout', 1e6) * 1000,
     killHung: given['killHung'] === true,
     maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB || Number.MAX_SAFE_INTEGER,
+    cors: {
+      origins: text('corsOrigins') ?? DEFAULT_CORS.origins,
+      methods: text('corsMethods') ?? DEFAULT_CORS.methods,
+      headers: text('corsHeaders') ?? DEFAULT_CORS.headers,
+      credentials: given['corsCredentials'] !== false,
+    },
+    timeoutMillis: whole('timeout', '--timeout', 1e6) * 1000,
+    logRequests: given['logRequests'] === true ? '' : text('logRequests'),
     journalBytes: given['journal'] === false ? 0 : whole('journalSize', '--journal-size', 1e6) * MIB,
     onClose: text('onClose') === 'detach' ? 'detach' : 'stop',
     startedWith: flagsKey(args),

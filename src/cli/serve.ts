@@ -12,6 +12,7 @@ import { BinaryCache } from '../engines/llama-server/binary-cache.js';
 import { schedulerBuild } from '../journal/scheduler-build.js';
 import { launchContext } from '../measurements/key.js';
 import { MeasurementStore } from '../measurements/store.js';
+import { AccessLog } from '../router/access-log.js';
 import { ApiKeys } from '../router/auth.js';
 import { Router } from '../router/router.js';
 import { DEFAULT_SETTINGS } from '../scheduler/default-settings.js';
@@ -226,8 +227,11 @@ async function open(
   const router = new Router({
     supervisor,
     keys: new ApiKeys(flags.apiKeys),
+    cors: flags.cors,
     maxBodyBytes: flags.maxBodyBytes,
     autoload: flags.autoload,
+    timeoutMillis: flags.timeoutMillis,
+    log: logOf(flags, paths, supervisor),
     desk: { ownerConnected: () => owner.connected(), detach: () => owner.detach(), shutdown: stop },
   });
   try {
@@ -247,6 +251,12 @@ async function open(
   await supervisor.start();
   owner.start();
   return { supervisor, url: supervisor.info.url, ended, stop };
+}
+
+function logOf({ logRequests }: ServeFlags, paths: Paths, supervisor: Supervisor): AccessLog | null {
+  if (logRequests === null) return null;
+  const path = logRequests === '' ? join(paths.stateDirectory, 'requests.jsonl') : logRequests;
+  return new AccessLog(path, (notice) => supervisor.notice(notice));
 }
 
 /** What the user gave is wrong if this fails. */

@@ -16,11 +16,12 @@ export class ApiKeys {
   /** True when no key is needed, or the request has one, as `Authorization: Bearer …` or `x-api-key`. */
   allows(request: IncomingMessage): boolean {
     if (!this.required) return true;
-    const bearer = /^Bearer\s+(.+)$/iu.exec(request.headers.authorization ?? '')?.[1];
-    const other = request.headers['x-api-key'];
-    const offered = [bearer, typeof other === 'string' ? other : undefined].filter((key) => key !== undefined);
+    const { authorization, 'x-api-key': other } = request.headers;
+    // llama-server takes the key without "Bearer" as well.
+    const bearer = authorization?.replace(/^Bearer\s+/iu, '');
     let allowed = false;
-    for (const key of offered) {
+    for (const key of [bearer, typeof other === 'string' ? other : undefined]) {
+      if (key === undefined || key === '') continue;
       const given = digest(key);
       // Every key is compared, so that time tells nothing about which one was near.
       for (const known of this.#digests) allowed = timingSafeEqual(given, known) || allowed;

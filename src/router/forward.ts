@@ -1,129 +1,140 @@
-import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Pool, type Dispatcher } from 'undici';
 import type { Lease } from '../supervisor/lease-desk.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
-import { headersForChild, headersForClient } from './headers.js';
-import { errorBody, sendError, type ApiError, type ErrorShape } from './respond.js';
+import type { Handler, RouterContext } from './context.js';
+import type { Exchange } from './exchange.js';
+import { headersForChild } from './headers.js';
+import { unknownModel } from './models-api.js';
+import { relay, type ChildRequest, type RelayFailure } from './relay.js';
+import { readBody } from './request-body.js';
+import { requestedModel } from './requested-model.js';
+import { errorBody, sendError, type ApiError } from './respond.js';
 
-/** One pool of connections for each child; gone with its generation. */
-export class ChildConnections {
-  readonly #pools = new Map<number, Pool>();
-
-  poolFor(generation: number, port: number): Pool {
-    const known = this.#pools.get(generation);
-    if (known !== undefined) return known;
-    // No time limits of the client library: a model may think for an hour before its first token.
-    const pool = new Pool(`http://127.0.0.1:${port}`, { headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
-    this.#pools.set(generation, pool);
-    return pool;
+/** Sends a request to the child of the model that it names, once that has been loaded for it. */
+export const useModel: Handler = async (exchange, context) => {
+  const { request, response } = exchange;
+  const body = await readBody(request, response, { limitBytes: context.maxBodyBytes, held: context.held });
+  try {
+    exchange.bodyBytes = body.bytes.length;
+    const contentType = request.headers['content-type'] ?? '';
+    const query = exchange.query;
+    const model = modelOf(exchange, context, requestedModel({ contentType, query, body: body.bytes }));
+    if (model === null) return;
+    const conversation = context.conversations.begin(request.headers['x-conversation-id'], model);
+    const signal = conversation === null ? exchange.gone : AbortSignal.any([exchange.gone, conversation.stopped]);
+    using lease = await waitFor(exchange, context, model, signal);
+    await forward(exchange, context, lease, body.bytes.length > 0 ? body.bytes : null);
+  } finally {
+    body.release();
   }
+};
 
-  /** Ends what a generation is still answering. */
-  hangUp(generation: number): void {
-    const pool = this.#pools.get(generation);
-    this.#pools.delete(generation);
-    void pool?.destroy();
-  }
+/** Asks the child of the model in the query about itself. Never loads or wakes it, and is no use of it. */
+export const readModel: Handler = async (exchange, context) => {
+  const model = modelOf(exchange, context, exchange.query.get('model') || null);
+  if (model === null) return;
+  using lease = context.supervisor.peek(model);
+  await forward(exchange, context, lease, null);
+};
 
-  /** Closes the pools of generations that are gone. */
-  keepOnly(generations: ReadonlySet<number>): void {
-    for (const [generation, pool] of this.#pools) {
-      if (generations.has(generation)) continue;
-      this.#pools.delete(generation);
-      void pool.destroy();
-    }
+/** The catalog's id for a name; null once the client has been told that there is none. */
+export function modelOf(exchange: Exchange, { supervisor }: RouterContext, name: string | null): string | null {
+  // With one model configured, a request that names none means that one.
+  const entries = supervisor.entries();
+  const only = name === null && entries.length === 1 ? (entries[0] ?? null) : null;
+  const entry = name === null ? only : supervisor.resolve(name);
+  if (entry === null) {
+    sendError(exchange.response, unknownModel(supervisor, name), exchange.shape);
+    return null;
   }
-
-  close(): void {
-    this.keepOnly(new Set());
-  }
+  exchange.model = entry.id;
+  return entry.id;
 }
 
-export interface Forwarding {
-  readonly supervisor: Supervisor;
-  readonly connections: ChildConnections;
-  readonly lease: Lease;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** What the child is asked for: path and query. */
-  readonly path: string;
-  readonly body: Buffer;
-  readonly shape: ErrorShape;
-  /** Aborts when the client goes; the child's request ends with it. */
-  readonly signal: AbortSignal;
+/** Waits for the model; the exchange knows afterwards for how long. Throws RequestRefused, or when the client goes. */
+export async function waitFor(
+  exchange: Exchange,
+  context: RouterContext,
+  model: string,
+  signal: AbortSignal,
+): Promise<Lease> {
+  const { supervisor, metrics } = context;
+  const since = performance.now();
+  try {
+    const lease = await supervisor.acquire(model, { autoload: mayLoad(exchange, context.autoload), signal });
+    exchange.schedulerRequest = lease.request;
+    return lease;
+  } finally {
+    exchange.waitMillis = performance.now() - since;
+    metrics.waited(exchange.waitMillis);
+  }
 }
 
 /**
- * Sends a request to the child of a lease and its reply back, byte for byte, every chunk at once. A child that dies
- * before its first byte is a 502 with the reason of its exit; one that dies in a stream ends it with an error event.
+ * Relays to the child of a lease. A child that dies before its first byte is a 502 with the reason of its exit; one that
+ * dies in a stream ends it with an error event.
  */
-export async function forward(forwarding: Forwarding): Promise<void> {
-  const { supervisor, connections, lease, response, signal, shape } = forwarding;
-  const port = supervisor.portOf(lease);
-  let isEventStream = false;
-  try {
-    if (port === null) throw new Error('its process has gone');
-    const reply = await askChild(connections.poolFor(lease.generation, port), forwarding);
-    const headers = headersForClient(rawHeaders(reply), response.getHeaderNames());
-    isEventStream = headers.some((part) => part.startsWith('text/event-stream'));
-    response.writeHead(reply.statusCode, headers);
-    response.flushHeaders();
-    await relay(reply.body, response, signal, (bytes) => supervisor.forwarded(lease, bytes));
-    response.end();
-  } catch (error) {
-    if (signal.aborted) return;
-    tellFailure(await failureOf(supervisor, lease, error), response, shape, isEventStream);
-  }
-}
-
-function askChild(pool: Pool, forwarding: Forwarding): Promise<Dispatcher.ResponseData> {
-  const { request, body, path, signal } = forwarding;
-  return pool.request({
-    path,
-    method: request.method ?? 'GET',
-    headers: headersForChild(request.rawHeaders),
-    body: body.length > 0 || request.method === 'POST' ? body : null,
-    signal,
-    responseHeaders: 'raw',
-  });
-}
-
-/** With `responseHeaders: 'raw'` undici gives the flat list of names and values, which its types do not know. */
-function rawHeaders(reply: Dispatcher.ResponseData): string[] {
-  return (reply.headers as unknown as readonly (string | Buffer)[]).map((part) =>
-    typeof part === 'string' ? part : part.toString('latin1'),
-  );
-}
-
-async function relay(
-  body: AsyncIterable<Buffer>,
-  response: ServerResponse,
-  signal: AbortSignal,
-  onBytes: (bytes: number) => void,
+export async function forward(
+  exchange: Exchange,
+  { supervisor, connections }: RouterContext,
+  lease: Lease,
+  body: Buffer | null,
 ): Promise<void> {
-  for await (const chunk of body) {
-    onBytes(chunk.length);
-    if (!response.write(chunk)) await once(response, 'drain', { signal });
+  const port = supervisor.portOf(lease);
+  const asked: ChildRequest = {
+    path: pathForChild(exchange),
+    method: exchange.method,
+    headers: headersForChild(exchange.request.rawHeaders),
+    body,
+  };
+  const failure: RelayFailure | null =
+    port === null
+      ? { error: new Error('its process has gone'), answered: false, eventStream: false }
+      : await relay(connections.poolFor(lease.generation, port), asked, exchange, (bytes) =>
+          supervisor.forwarded(lease, bytes),
+        );
+  if (failure === null || exchange.left) return;
+  tellFailure(exchange, failure, await failureOf(supervisor, lease, failure.error));
+}
+
+async function failureOf(supervisor: Supervisor, lease: Lease, error: Error): Promise<ApiError> {
+  const { model } = lease;
+  const code = 'code' in error ? error.code : '';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    const message = `model '${model}' said nothing for as long as --timeout allows`;
+    return { status: 504, code: 'model_silent', message };
   }
-}
-
-async function failureOf(supervisor: Supervisor, lease: Lease, error: unknown): Promise<ApiError> {
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return { status: 400, code: 'bad_request', message: `the request cannot be sent on: ${error.message}` };
+  }
   const exit = await supervisor.exitOf(lease);
-  const reason = exit?.reason ?? (error instanceof Error ? error.message : String(error));
-  return { status: 502, code: 'model_died', message: `model '${lease.model}' ended before it had answered: ${reason}` };
+  const reason = exit?.reason ?? error.message;
+  return { status: 502, code: 'model_died', message: `model '${model}' ended before it had answered: ${reason}` };
 }
 
-function tellFailure(error: ApiError, response: ServerResponse, shape: ErrorShape, isEventStream: boolean): void {
+function tellFailure({ response, shape }: Exchange, { eventStream }: RelayFailure, error: ApiError): void {
   if (!response.headersSent) {
     sendError(response, error, shape);
     return;
   }
-  if (isEventStream && !response.destroyed) {
+  if (eventStream && !response.destroyed) {
     const event = shape === 'anthropic' ? 'event: error\n' : '';
     response.end(`${event}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
     return;
   }
   // A reply that is cut short must not look complete.
   response.destroy();
+}
+
+/** `autoload` is for the router; a child knows nothing of it. The rest of the query stays as it was written. */
+export function pathForChild({ path, search }: Exchange): string {
+  if (search === '') return path;
+  const rest = search.split('&').filter((part) => part !== '' && !/^autoload(?:=|$)/u.test(part));
+  return rest.length > 0 ? `${path}?${rest.join('&')}` : path;
+}
+
+function mayLoad(exchange: Exchange, otherwise: boolean): boolean {
+  if (exchange.search === '') return otherwise;
+  const value = exchange.query.get('autoload');
+  // An empty value is none, as in llama-server.
+  return value === null || value === '' ? otherwise : value === 'true' || value === '1';
 }

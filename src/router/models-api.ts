@@ -1,9 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { ModelView } from '../client/types.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
-import { openEventStream } from './event-stream.js';
+import type { Handler, RouterContext } from './context.js';
+import type { Exchange } from './exchange.js';
+import { parseJsonObject, readBody } from './request-body.js';
 import { sendError, sendJson, type ApiError } from './respond.js';
+
+/** A command's body names a model and nothing else. */
+const MAX_COMMAND_BYTES = 64 * 1024;
 
 /** State words as llama-server's router says them; a stopping model holds its memory still. */
 type WireStatus = 'unloaded' | 'loading' | 'loaded' | 'sleeping';
@@ -26,27 +30,23 @@ export function wireStatus(model: ModelView): WireStatus {
 }
 
 /** `GET /models`: every model, whether it runs or not. */
-export function listModels(supervisor: Supervisor, response: ServerResponse): void {
+export const listModels: Handler = ({ response }, { supervisor }) => {
   const { models } = supervisor.snapshot();
-  const created = Math.floor(supervisor.info.startedAt / 1000);
   const data = models.flatMap((model) => {
     const entry = supervisor.entry(model.id);
-    return entry === null ? [] : [describe(supervisor, entry, model, created)];
+    return entry === null ? [] : [describe(supervisor, entry, model)];
   });
   sendJson(response, 200, { object: 'list', data });
-}
+};
 
-/** `GET /v1/models/ID`, as OpenAI's clients ask for one model; the id comes as in a URL. */
-export function showModel(supervisor: Supervisor, response: ServerResponse, encoded: string): void {
-  const name = decode(encoded);
+/** `GET /v1/models/ID`, as OpenAI's clients ask for one model. */
+export const showModel: Handler = ({ response, path }, { supervisor }) => {
+  const name = decode(path.replace(/^(?:\/v1)?\/models\//u, ''));
   const entry = supervisor.resolve(name);
-  const model = supervisor.snapshot().models.find(({ id }) => id === entry?.id);
-  if (entry === null || model === undefined) {
-    sendError(response, unknownModel(supervisor, name));
-    return;
-  }
-  sendJson(response, 200, describe(supervisor, entry, model, Math.floor(supervisor.info.startedAt / 1000)));
-}
+  const model = entry === null ? null : supervisor.view(entry.id);
+  if (entry === null || model === null) sendError(response, unknownModel(supervisor, name));
+  else sendJson(response, 200, describe(supervisor, entry, model));
+};
 
 function decode(encoded: string): string {
   try {
@@ -56,15 +56,15 @@ function decode(encoded: string): string {
   }
 }
 
-function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView, created: number): object {
+function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView): object {
   const { header } = entry;
   return {
     id: entry.id,
     aliases: entry.aliases,
     tags: entry.tags,
     object: 'model',
-    owned_by: 'llm-tui',
-    created,
+    owned_by: 'llamacpp',
+    created: Math.floor(supervisor.info.startedAt / 1000),
     path: entry.files?.shards[0] ?? null,
     in_cache: false,
     status: statusOf(entry, model),
@@ -72,20 +72,24 @@ function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView,
       input_modalities: entry.files?.projector == null ? ['text'] : ['text', 'image'],
       output_modalities: ['text'],
     },
-    source: entry.source.kind,
+    source: entry.source.kind === 'directory' ? 'models_dir' : entry.source.kind,
     can_remove: false,
-    meta:
-      header === null
-        ? null
-        : {
-            architecture: header.architecture,
-            n_params: header.parameters,
-            quantization: header.quantisation,
-            n_ctx_train: header.trainedContextTokens,
-            size: entry.files?.sizeBytes ?? null,
-          },
+    meta: metaOf(entry, model),
     context_length: model.contextTokens ?? entry.contextTokens ?? header?.trainedContextTokens ?? null,
     memory: supervisor.memoryOf(model.id),
+  };
+}
+
+/** What a child says of its model once it is up, as far as the header of its file tells it. */
+function metaOf({ header, files }: CatalogEntry, { contextTokens }: ModelView): object | null {
+  if (header === null) return null;
+  return {
+    architecture: header.architecture,
+    n_params: header.parameters,
+    ftype: header.quantisation,
+    n_ctx: contextTokens,
+    n_ctx_train: header.trainedContextTokens,
+    size: files?.sizeBytes ?? null,
   };
 }
 
@@ -101,18 +105,20 @@ function statusOf(entry: CatalogEntry, model: ModelView): object {
   };
 }
 
-/** `POST /models/load` and `/models/unload`: 404 for an unknown model, 400 where it makes no sense now. */
-export function changeModel(
-  supervisor: Supervisor,
-  response: ServerResponse,
-  action: 'load' | 'unload',
-  name: unknown,
-): void {
+/** `POST /models/load`: 404 for an unknown model, 400 where it makes no sense now, as llama-server's router. */
+export const loadModel: Handler = (exchange, context) => changeModel(exchange, context, 'load');
+
+/** `POST /models/unload`: the same. */
+export const unloadModel: Handler = (exchange, context) => changeModel(exchange, context, 'unload');
+
+async function changeModel(exchange: Exchange, context: RouterContext, action: 'load' | 'unload'): Promise<void> {
+  const { supervisor, held } = context;
+  const { response } = exchange;
+  const body = await readBody(exchange.request, response, { limitBytes: MAX_COMMAND_BYTES, held });
+  body.release();
+  const { model: name } = parseJsonObject(body.bytes);
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
-  if (entry === null) {
-    sendError(response, unknownModel(supervisor, name));
-    return;
-  }
+  if (entry === null) return sendError(response, unknownModel(supervisor, name));
   const result = supervisor.operate(action, entry.id);
   if (result.ok) sendJson(response, 200, { success: true });
   else sendError(response, { status: 400, code: 'invalid_state', message: result.message });
@@ -126,38 +132,6 @@ export function unknownModel(supervisor: Supervisor, name: unknown): ApiError {
   const nearest = supervisor.nearest(name);
   const hint =
     nearest.length > 0 ? `; the nearest names are ${nearest.join(', ')}` : '; GET /v1/models lists what there is';
-  return { status: 404, code: 'model_not_found', message: `model '${name}' is not in the catalog${hint}` };
-}
-
-/** `GET /models/sse`: what happens to models, as llama-server's router tells it. */
-export function streamModelEvents(supervisor: Supervisor, request: IncomingMessage, response: ServerResponse): void {
-  const stream = openEventStream(request, response);
-  const last = new Map<string, string>();
-  const isNews = (model: string, event: string, data: unknown): boolean => {
-    const text = JSON.stringify(data);
-    const key = JSON.stringify([model, event]);
-    if (last.get(key) === text) return false;
-    last.set(key, text);
-    return true;
-  };
-  const tell = (models: readonly ModelView[], quietly: boolean): void => {
-    for (const model of models) {
-      const data = {
-        status: wireStatus(model),
-        ...(model.progress === null ? {} : { progress: model.progress }),
-        ...(model.lastExit === null ? {} : { exit_code: model.lastExit.exitCode, info: model.lastExit.reason }),
-      };
-      const memory = supervisor.memoryOf(model.id);
-      const statusIsNews = isNews(model.id, 'status_change', data);
-      const memoryIsNews = isNews(model.id, 'model_memory', memory);
-      if (quietly) continue;
-      if (statusIsNews) stream.send(null, { model: model.id, event: 'status_change', data: { ...data, memory } });
-      if (memoryIsNews) stream.send(null, { model: model.id, event: 'model_memory', data: memory });
-    }
-  };
-  const stop = supervisor.subscribe((message) => {
-    if (message.type === 'snapshot') tell(message.snapshot.models, true);
-    if (message.type === 'delta' && message.delta.models) tell(message.delta.models, false);
-  });
-  stream.onClose(stop);
+  const asked = name.length > 200 ? `${name.slice(0, 200)}…` : name;
+  return { status: 404, code: 'model_not_found', message: `model '${asked}' is not in the catalog${hint}` };
 }

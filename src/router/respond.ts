@@ -15,22 +15,22 @@ export interface ApiError {
 export type ErrorShape = 'openai' | 'anthropic';
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  sendText(response, status, 'application/json; charset=utf-8', JSON.stringify(body));
+}
+
+export function sendText(response: ServerResponse, status: number, contentType: string, text: string): void {
   if (response.headersSent || response.destroyed) return;
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-  });
+  response.writeHead(status, ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(text))]);
   response.end(text);
 }
 
 export function sendError(response: ServerResponse, error: ApiError, shape: ErrorShape = 'openai'): void {
   if (response.headersSent || response.destroyed) return;
-  if (error.retryAfterSeconds != null) response.setHeader('retry-after', String(error.retryAfterSeconds));
+  if (error.retryAfterSeconds != null) response.setHeader('Retry-After', String(error.retryAfterSeconds));
   sendJson(response, error.status, errorBody(error, shape));
 }
 
-/** OpenAI: `{"error":{code,message,type}}`, with llama-server's numeric code; Anthropic: `{"type":"error","error":{…}}`. */
+/** OpenAI: `{"error":{code,message,type}}`, as llama-server's; Anthropic: `{"type":"error","error":{…}}`. */
 export function errorBody(error: ApiError, shape: ErrorShape): object {
   const { status, code, message, decision } = error;
   const extra = decision == null ? {} : { decision };
@@ -40,13 +40,16 @@ export function errorBody(error: ApiError, shape: ErrorShape): object {
 
 function openAiType(status: number): string {
   if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
   if (status === 404) return 'not_found_error';
+  if (status === 501) return 'not_supported_error';
   if (status === 503) return 'unavailable_error';
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
 function anthropicType(status: number): string {
   if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
   if (status === 404) return 'not_found_error';
   if (status === 413) return 'request_too_large';
   if (status === 503) return 'overloaded_error';

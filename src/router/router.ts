@@ -1,23 +1,32 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { setMaxListeners } from 'node:events';
+import type { Duplex } from 'node:stream';
 import { RequestRefused } from '../supervisor/lease-desk.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
+import type { AccessLog } from './access-log.js';
 import type { ApiKeys } from './auth.js';
-import { ChildConnections, forward } from './forward.js';
-import { changeModel, listModels, showModel, streamModelEvents, unknownModel } from './models-api.js';
-import { BodyError, parseJsonObject, readBody } from './request-body.js';
-import { requestedModel } from './requested-model.js';
-import { sendError, sendJson, type ApiError, type ErrorShape } from './respond.js';
-import { forwardedRoute, methodsOf } from './routes.js';
-import { supervisorApi, type ScreenDesk } from './supervisor-api.js';
+import { ChildConnections } from './child-connections.js';
+import type { RouterContext, ScreenDesk } from './context.js';
+import { Conversations, ConversationStopped } from './conversations.js';
+import { corsHeaders, preflightHeaders, type CorsPolicy } from './cors.js';
+import { Exchange } from './exchange.js';
+import { Metrics } from './metrics.js';
+import { findRoute } from './route-table.js';
+import { BodyError, ClientGone, HeldBodies } from './request-body.js';
+import { errorBody, sendError, type ApiError } from './respond.js';
+import { upgrade } from './upgrade.js';
 
 export interface RouterOptions {
   readonly supervisor: Supervisor;
   readonly desk: ScreenDesk;
   readonly keys: ApiKeys;
+  readonly cors: CorsPolicy;
   readonly maxBodyBytes: number;
   /** Whether a request may load a model, where it does not say so itself. */
   readonly autoload: boolean;
+  /** How long a child may be silent in the middle of a request (`--timeout`); 0: for ever. */
+  readonly timeoutMillis: number;
+  /** Null: requests are not logged. */
+  readonly log: AccessLog | null;
 }
 
 /** A client is given this long to send its headers; everything after that takes as long as it takes. */
@@ -26,31 +35,50 @@ const HEADERS_LIMIT_MILLIS = 60_000;
 /** Longer than clients keep idle connections, so that it is they who close them and no request meets a closing one. */
 const KEEP_ALIVE_MILLIS = 75_000;
 
-/** The HTTP side of the supervisor: one for the network, one for the unix socket of this user. */
-export class Router {
-  readonly #options: RouterOptions;
-  readonly #connections = new ChildConnections();
-  readonly #servers: Server[] = [];
+/** So many of the largest bodies may be held at the same time, while their models load. */
+const HELD_BODIES = 16;
 
-  constructor(options: RouterOptions) {
-    this.#options = options;
-    options.supervisor.onHangUp((generation) => this.#connections.hangUp(generation));
-    options.supervisor.onTurn(({ event, state }) => {
+/** A client that was refused before it had sent everything may go on for so long, so that it comes to read why. */
+const LINGER_MILLIS = 5_000;
+
+/** The HTTP side of the supervisor: one server for the network, one for the unix socket of this user. */
+export class Router {
+  readonly #context: RouterContext;
+  readonly #log: AccessLog | null;
+  readonly #servers: Server[] = [];
+  #exchanges = 0;
+
+  constructor({ timeoutMillis, log, ...options }: RouterOptions) {
+    const { supervisor, maxBodyBytes } = options;
+    const connections = new ChildConnections(timeoutMillis);
+    this.#log = log;
+    this.#context = {
+      ...options,
+      connections,
+      conversations: new Conversations(),
+      held: new HeldBodies(maxBodyBytes * HELD_BODIES),
+      metrics: new Metrics(supervisor),
+    };
+    supervisor.onHangUp((generation) => connections.hangUp(generation));
+    supervisor.onTurn(({ event, state }) => {
       if (event.type !== 'exited') return;
       const alive = Object.values(state.models).flatMap((model) => model.instance?.generation ?? []);
-      this.#connections.keepOnly(new Set(alive));
+      connections.keepOnly(new Set(alive));
     });
   }
 
   /** A server that is not listening yet. `local`: reachable by this user only, so it needs no key. */
   server(local: boolean): Server {
     const server = createServer(
-      { requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS },
+      { requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS, noDelay: true },
       (request, response) => void this.#handle(request, response, local),
     );
-    server.on('clientError', (_error, socket) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+    // A client that asks before it sends its body is told to go on when the body is wanted.
+    server.on('checkContinue', (request, response) => void this.#handle(request, response, local));
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void upgrade(request, socket, head, local, this.#context);
     });
+    server.on('clientError', answerBrokenRequest);
     this.#servers.push(server);
     return server;
   }
@@ -61,147 +89,102 @@ export class Router {
       server.close();
       server.closeAllConnections();
     }
-    this.#connections.close();
+    this.#context.connections.close();
+    void this.#log?.close();
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse, local: boolean): Promise<void> {
-    const url = parseUrl(request.url);
-    const shape: ErrorShape = url?.pathname.startsWith('/v1/messages') ? 'anthropic' : 'openai';
+    this.#exchanges += 1;
+    const exchange = new Exchange(this.#exchanges, request, response, local);
+    const sentBefore = request.socket.bytesWritten;
+    response.once('close', () => {
+      if (!response.writableFinished) exchange.leave();
+      this.#context.metrics.requested(exchange.model, response.headersSent ? response.statusCode : 0);
+      this.#log?.ended(exchange, request.socket.bytesWritten - sentBefore, Date.now());
+    });
     try {
-      if (url === null) {
-        sendError(response, { status: 400, code: 'bad_request', message: 'the request target is not a path' });
-        return;
-      }
-      if (!url.pathname.startsWith('/supervisor/')) setCorsHeaders(request, response);
-      if (request.method === 'OPTIONS') {
-        response.writeHead(204).end();
-        return;
-      }
-      const isHealth = url.pathname === '/health' || url.pathname === '/v1/health';
-      if (!local && !isHealth && !this.#options.keys.allows(request)) {
-        response.setHeader('www-authenticate', 'Bearer');
-        sendError(response, { status: 401, code: 'invalid_api_key', message: 'a valid API key is needed' }, shape);
-        return;
-      }
-      await this.#route(request, response, url, shape, local);
+      await this.#answer(exchange);
     } catch (error) {
-      sendError(response, toApiError(error, this.#options.supervisor), shape);
+      const told = toApiError(error, this.#context.supervisor);
+      if (told !== null) sendError(response, told, exchange.shape);
     }
+    if (!request.complete) lingerFor(request, response);
   }
 
-  async #route(
-    request: IncomingMessage,
-    response: ServerResponse,
-    url: URL,
-    shape: ErrorShape,
-    local: boolean,
-  ): Promise<void> {
-    const { supervisor, desk } = this.#options;
-    const { pathname } = url;
-    // Node leaves the body of a reply to HEAD out by itself.
-    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
-    const route = `${method} ${pathname}`;
-    if (pathname.startsWith('/supervisor/')) return supervisorApi(supervisor, desk, request, response, url, local);
-    switch (route) {
-      case 'GET /health':
-      case 'GET /v1/health':
-        return sendJson(response, 200, { status: 'ok' });
-      case 'GET /models':
-      case 'GET /v1/models':
-        return listModels(supervisor, response);
-      case 'GET /models/sse':
-        return streamModelEvents(supervisor, request, response);
-      case 'POST /models/load':
-      case 'POST /models/unload': {
-        const { model } = parseJsonObject(await readBody(request, this.#options.maxBodyBytes));
-        return changeModel(supervisor, response, pathname === '/models/load' ? 'load' : 'unload', model);
-      }
+  #answer(exchange: Exchange): void | Promise<void> {
+    const { request, response, method, path, shape, local } = exchange;
+    const { keys, cors } = this.#context;
+    if (path === '') {
+      return sendError(response, { status: 400, code: 'bad_request', message: 'the request target is not a path' });
     }
-    if (route === 'GET /props' && !url.searchParams.has('model')) {
-      const { modelsMax } = supervisor.snapshot();
-      const { autoload } = this.#options;
-      const build = `llm-tui ${supervisor.info.version}`;
-      return sendJson(response, 200, {
-        role: 'router',
-        max_instances: modelsMax,
-        models_autoload: autoload,
-        build_info: build,
-      });
-    }
-    const retrieved = /^(?:\/v1)?\/models\/(.+)$/u.exec(pathname)?.[1];
-    if (method === 'GET' && retrieved !== undefined) return showModel(supervisor, response, retrieved);
-    const kind = forwardedRoute(method, pathname);
-    if (kind !== null) return this.#forward(request, response, url, shape, kind);
-    const methods = methodsOf(pathname);
-    if (methods.length > 0) response.setHeader('allow', methods.join(', '));
-    const message = `${route} is not a route of this router${methods.length > 0 ? `; use ${methods.join(' or ')}` : ''}`;
-    sendError(response, { status: methods.length > 0 ? 405 : 404, code: 'not_found', message }, shape);
-  }
-
-  async #forward(
-    request: IncomingMessage,
-    response: ServerResponse,
-    url: URL,
-    shape: ErrorShape,
-    kind: 'use' | 'read',
-  ): Promise<void> {
-    const { supervisor, maxBodyBytes } = this.#options;
-    const gone = new AbortController();
-    setMaxListeners(0, gone.signal);
-    response.once('close', () => gone.abort(new Error('the client has gone')));
-
-    const body = await readBody(request, maxBodyBytes);
-    const name = requestedModel(request, url, body) ?? this.#onlyModel();
-    const entry = name === null ? null : supervisor.resolve(name);
-    if (entry === null) {
-      sendError(response, unknownModel(supervisor, name), shape);
+    const isOurs = path.startsWith('/supervisor/');
+    const forPages = isOurs ? [] : corsHeaders(cors, request);
+    if (method === 'OPTIONS') {
+      response.writeHead(200, [...forPages, ...(isOurs ? [] : preflightHeaders(cors, request)), 'Content-Length', '0']);
+      response.end();
       return;
     }
-    const options = { autoload: mayLoad(url, this.#options.autoload), signal: gone.signal };
-    using lease = kind === 'read' ? supervisor.peek(entry.id) : await supervisor.acquire(entry.id, options);
-    const path = pathForChild(url);
-    const connections = this.#connections;
-    await forward({ supervisor, connections, lease, request, response, path, body, shape, signal: gone.signal });
+    for (let i = 0; i + 1 < forPages.length; i += 2) response.setHeader(forPages[i] ?? '', forPages[i + 1] ?? '');
+    const isHealth = path === '/health' || path === '/v1/health';
+    if (!local && !isHealth && !keys.allows(request)) {
+      response.setHeader('WWW-Authenticate', 'Bearer');
+      return sendError(response, { status: 401, code: 'invalid_api_key', message: 'a valid API key is needed' }, shape);
+    }
+    const found = findRoute(method, path);
+    if (typeof found === 'function') return found(exchange, this.#context);
+    if (found.length > 0) response.setHeader('Allow', found.join(', '));
+    const instead = found.length > 0 ? `; use ${found.join(' or ')}` : '';
+    const message = `${method} ${path.slice(0, 100)} is not a route of this router${instead}`;
+    sendError(response, { status: found.length > 0 ? 405 : 404, code: 'not_found', message }, shape);
   }
-
-  /** With one model configured, a request that names none means that one. */
-  #onlyModel(): string | null {
-    const entries = this.#options.supervisor.entries();
-    return entries.length === 1 ? (entries[0]?.id ?? null) : null;
-  }
 }
 
-function parseUrl(target: string | undefined): URL | null {
-  return URL.parse(target ?? '/', 'http://localhost');
-}
-
-/** `autoload` is for the router; a child knows nothing of it. The rest of the query stays as it was written. */
-function pathForChild(url: URL): string {
-  const parts = url.search.slice(1).split('&');
-  const rest = parts.filter((part) => part !== '' && !/^autoload(?:=|$)/u.test(part));
-  return url.pathname + (rest.length > 0 ? `?${rest.join('&')}` : '');
-}
-
-function mayLoad(url: URL, otherwise: boolean): boolean {
-  const value = url.searchParams.get('autoload');
-  if (value === null) return otherwise;
-  return value === 'true' || value === '1';
-}
-
-/** Any page may call, as with llama-server; credentials are bearer keys, which a browser never adds by itself. */
-function setCorsHeaders(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('access-control-allow-origin', request.headers.origin ?? '*');
-  if (request.method !== 'OPTIONS') return;
-  response.setHeader('access-control-allow-methods', 'GET, POST, DELETE, OPTIONS');
-  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
-  response.setHeader('access-control-max-age', '86400');
-}
-
-function toApiError(error: unknown, supervisor: Supervisor): ApiError {
+/** Null: there is nobody left to tell. */
+function toApiError(error: unknown, supervisor: Supervisor): ApiError | null {
+  if (error instanceof ClientGone) return null;
   if (error instanceof BodyError) return error.error;
+  if (error instanceof ConversationStopped) {
+    return { status: 400, code: 'conversation_stopped', message: error.message };
+  }
   if (error instanceof RequestRefused) {
     const { status, code, message, retryAfterSeconds } = error;
     return { status, code, message, retryAfterSeconds, decision: supervisor.decision(error.decision) };
   }
   return { status: 500, code: 'internal_error', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Reads on, into nothing, so that the client comes to read its answer; then the connection is cut. */
+function lingerFor(request: IncomingMessage, response: ServerResponse): void {
+  if (response.destroyed || request.destroyed || !response.writableEnded) return;
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), LINGER_MILLIS);
+  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+}
+
+/** What Node cannot read as a request is answered in the API's words all the same. */
+function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, reason, message] = whatIsBroken(error.code);
+  const text = JSON.stringify(errorBody({ status, code: 'bad_request', message }, 'openai'));
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+}
+
+function whatIsBroken(code: string | undefined): readonly [number, string, string] {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return [431, 'Request Header Fields Too Large', 'the headers of the request are too large'];
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return [408, 'Request Timeout', 'the headers of the request did not come in time'];
+    default:
+      return [400, 'Bad Request', 'this is not an HTTP/1.1 request'];
+  }
 }

@@ -172,7 +172,8 @@ function refuse(
     status: 503,
     code: REFUSAL_CODES[verdict.kind],
     message: `model '${entry.model}' cannot be loaded: ${why.slice(entry.model.length + 2)}`,
-    retryAfterSeconds: retryAfterSeconds(turn.state, entry.model),
+    // What is too large stays too large: asking again later would not help.
+    retryAfterSeconds: verdict.kind === 'refuse-too-large' ? null : retryAfterSeconds(turn.state, entry.model),
     decision,
   });
   if (entry.wanted === 'pin') patchEntry(turn, entry.model, { decision, waitKey: verdict.kind, why, setAside: null });

@@ -2,6 +2,7 @@ import { bytesOn } from './amounts.js';
 import { claimFor, ledgerOf, partsOf, type Ledger } from './ledger.js';
 import type { DeviceSegment, DeviceView, ModelView, ModelWord, QueueView, SchedulerSnapshot } from './snapshot.js';
 import type { Device, Instance, Model, QueueEntry, State } from './state.js';
+import { modelOf } from './turn.js';
 import type { ModelId } from './units.js';
 
 /** What screens, the API and metrics see. Looking at it is not using it. */
@@ -21,6 +22,12 @@ export function project(state: State): SchedulerSnapshot {
     decisions: state.decisions,
     shuttingDown: state.shuttingDown,
   };
+}
+
+/** One model of what `project` shows; null for an unknown one. */
+export function projectModel(state: State, id: ModelId): ModelView | null {
+  const model = modelOf(state, id);
+  return model === null ? null : modelView(model);
 }
 
 function devicesInOrder(state: State): readonly Device[] {

@@ -36,6 +36,8 @@ export interface ChildrenOptions {
   readonly entry: (model: ModelId) => CatalogEntry | null;
   readonly records: InstanceRecords;
   readonly dispatch: (event: EventBody) => void;
+  /** Every line of every instance, safe to show. */
+  readonly onLog: (model: ModelId, line: string) => void;
 }
 
 /** The child processes: starts and stops them, and turns what they say and how they end into events. */
@@ -140,6 +142,7 @@ export class Children {
         if (child !== undefined && message.type === 'ready') child.memory = message.memory ?? child.memory;
         pace.take(message);
       },
+      onLog: (line) => this.#options.onLog(model, line),
       onExit: (evidence) => this.#exited({ model, generation }, evidence),
     });
     const forget = records.add(handle.pid, command, model);

@@ -32,6 +32,8 @@ export class SchedulerLoop {
   readonly #inbox: EventBody[] = [];
   #state: State;
   #turning = false;
+  /** Since when there has been something to do without an end; null: there is nothing to do. */
+  #busySince: number | null = null;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -42,12 +44,19 @@ export class SchedulerLoop {
     return this.#state;
   }
 
+  /** How long ago it began on what it has not come to the end of, in milliseconds; 0 when there is nothing to do. */
+  busyMillis(): number {
+    return this.#busySince === null ? 0 : performance.now() - this.#busySince;
+  }
+
   dispatch(body: EventBody): void {
     this.#inbox.push(body);
     if (this.#turning) return;
     this.#turning = true;
+    this.#busySince ??= performance.now();
     try {
       for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#turn(next);
+      this.#busySince = null;
     } finally {
       this.#turning = false;
     }

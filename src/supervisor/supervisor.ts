@@ -10,7 +10,7 @@ import type { Decision } from '../scheduler/decisions.js';
 import type { DeviceReading, EventBody } from '../scheduler/events.js';
 import { reasonAgainst } from '../scheduler/operator.js';
 import { previewLoad } from '../scheduler/preview.js';
-import { project } from '../scheduler/project.js';
+import { project, projectModel } from '../scheduler/project.js';
 import { runningOf } from '../scheduler/running.js';
 import type { ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
 import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
@@ -62,6 +62,9 @@ export interface SilenceLimits {
   readonly hangTimeoutMillis: Millis;
 }
 
+/** A line that a model's instance has printed, safe to show. */
+export type LogListener = (model: ModelId, line: string) => void;
+
 /** How long an exit may take to be seen after its connection broke. */
 const EXIT_REPORT_MILLIS = 2000;
 
@@ -81,6 +84,7 @@ export class Supervisor {
   readonly #hangUpListeners = new Set<(generation: number) => void>();
   readonly #learning: ContextLearning;
   readonly #health: HealthWatch | null;
+  readonly #logListeners = new Set<LogListener>();
   #info: SupervisorInfo;
   #lastSample: ProbeSample = { devices: [], instances: [] };
   /** A device that a probe loses for a while is not another machine. */
@@ -106,6 +110,9 @@ export class Supervisor {
       dispatch: (event) => this.#fromChild(event),
       records,
       entry: (id) => this.entry(id),
+      onLog: (model, line) => {
+        for (const listener of [...this.#logListeners]) listener(model, line);
+      },
     });
     this.#hands = {
       children,
@@ -188,6 +195,22 @@ export class Supervisor {
     return { schema: 1, ...rest, models: models.map((model) => this.#withLog(model)), supervisor: this.#info };
   }
 
+  /** One model as the snapshot shows it, without the rest of it; null for an unknown one. */
+  view(id: ModelId): ModelView | null {
+    const view = projectModel(this.#loop.state, id);
+    return view === null ? null : this.#withLog(view);
+  }
+
+  /** Instances at most; 0: as many as fit. */
+  get modelsMax(): number {
+    return this.#loop.state.settings.modelsMax;
+  }
+
+  /** How long the oldest event that the scheduler was given has been without a turn; 0 when there is none. */
+  busyMillis(): number {
+    return this.#loop.busyMillis();
+  }
+
   entries(): readonly CatalogEntry[] {
     return this.#options.entries;
   }
@@ -215,8 +238,7 @@ export class Supervisor {
    * its state when it does not run.
    */
   peek(model: ModelId): Lease {
-    const view = this.snapshot().models.find((other) => other.id === model);
-    const { word, generation } = view ?? { word: 'unloaded', generation: null };
+    const { word, generation } = this.view(model) ?? { word: 'unloaded', generation: null };
     if (generation !== null && (word === 'ready' || word === 'sleeping')) {
       return { request: '', model, generation, [Symbol.dispose]: () => undefined };
     }
@@ -277,6 +299,12 @@ export class Supervisor {
 
   logs(model: ModelId): readonly string[] {
     return this.#hands.children.logsOf(model);
+  }
+
+  /** Called with every line that an instance prints. Returns the function that ends it. */
+  onLog(listener: LogListener): () => void {
+    this.#logListeners.add(listener);
+    return () => this.#logListeners.delete(listener);
   }
 
   subscribe(listener: Listener): () => void {

@@ -143,7 +143,8 @@ describe('forwarding to a child', () => {
   it('needs no key for its health, and answers preflight requests', async () => {
     expect(await (await fetch(`${served.url}/health`)).json()).toEqual({ status: 'ok' });
     const preflight = await fetch(`${served.url}/v1/chat/completions`, { method: 'OPTIONS' });
-    expect(preflight.status).toBe(204);
+    expect(preflight.status).toBe(200);
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, POST, DELETE, OPTIONS');
   });
 
   it('shows one model by its id, and answers HEAD', async () => {

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ModelId } from '../scheduler/units.js';
+import type { ErrorShape } from './respond.js';
+
+/** One request and its response, and what becomes known of it on the way. */
+export class Exchange {
+  /** Milliseconds on a clock that never jumps. */
+  readonly startedAt: number = performance.now();
+  readonly number: number;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** True on the unix socket, which only this user can reach. */
+  readonly local: boolean;
+  readonly method: string;
+  /** As it came, not decoded; empty when the request's target is no path. */
+  readonly path: string;
+  /** Behind the question mark, as it came. */
+  readonly search: string;
+
+  /** Set by the handlers, for log and metrics. */
+  model: ModelId | null = null;
+  /** How the scheduler calls it; decisions name it so. */
+  schedulerRequest: string | null = null;
+  /** How long it waited for its model; null when it never had to ask for one. */
+  waitMillis: number | null = null;
+  bodyBytes = 0;
+
+  #query: URLSearchParams | null = null;
+  #gone: AbortController | null = null;
+  #left = false;
+
+  constructor(number: number, request: IncomingMessage, response: ServerResponse, local: boolean) {
+    this.number = number;
+    this.request = request;
+    this.response = response;
+    this.local = local;
+    this.method = request.method ?? 'GET';
+    [this.path, this.search] = splitTarget(request.url ?? '');
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.search);
+    return this.#query;
+  }
+
+  /** Which family of clients asked. */
+  get shape(): ErrorShape {
+    return this.path.startsWith('/v1/messages') ? 'anthropic' : 'openai';
+  }
+
+  /** Aborts when the connection ends before the response was complete; made only for those who ask. */
+  get gone(): AbortSignal {
+    if (this.#gone === null) {
+      this.#gone = new AbortController();
+      if (this.#left) this.#gone.abort(clientGone());
+    }
+    return this.#gone.signal;
+  }
+
+  /** True when the connection has ended before the response was complete. */
+  get left(): boolean {
+    return this.#left;
+  }
+
+  /** What is to be done at once when the connection ends too early; null: nothing. One at a time. */
+  onLeave: (() => void) | null = null;
+
+  /** The connection has ended before the response was complete. */
+  leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#gone?.abort(clientGone());
+    this.onLeave?.();
+  }
+}
+
+function clientGone(): Error {
+  return new Error('the client has gone');
+}
+
+/** Path and query of a request's target. A proxy's form, with the host in it, is taken as well (RFC 9112, 3.2.2). */
+export function splitTarget(target: string): readonly [path: string, search: string] {
+  const at = target.indexOf('?');
+  const path = at < 0 ? target : target.slice(0, at);
+  const search = at < 0 ? '' : target.slice(at + 1);
+  if (path.startsWith('/')) return [path, search];
+  const rest = /^https?:\/\/[^/?]*(\/.*)?$/iu.exec(path);
+  return rest === null ? ['', ''] : [rest[1] ?? '/', search];
+}

@@ -1,0 +1,115 @@
+import type { OperatorAction } from '../client/types.js';
+import type { CatalogEntry } from '../catalog/entry.js';
+import type { Handler, RouterContext } from './context.js';
+import { openEventStream } from './event-stream.js';
+import type { Exchange } from './exchange.js';
+import { followLogs } from './follow-logs.js';
+import { unknownModel } from './models-api.js';
+import { reasonAgainstPage } from './page-guard.js';
+import { parseJsonObject, readBody } from './request-body.js';
+import { sendError, sendJson, sendText } from './respond.js';
+
+/** Every verb of the operator is a route. */
+const ACTIONS: Readonly<Record<OperatorAction, true>> = {
+  load: true,
+  unload: true,
+  kill: true,
+  pin: true,
+  unpin: true,
+  block: true,
+  unblock: true,
+  measure: true,
+};
+
+/** A command's body names a model and nothing else. */
+const MAX_COMMAND_BYTES = 64 * 1024;
+
+const READS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['state', ({ response }, { supervisor }) => sendJson(response, 200, supervisor.snapshot())],
+  ['events', streamEvents],
+  [
+    'plan',
+    (exchange, context) => {
+      const entry = entryInQuery(exchange, context);
+      if (entry !== null) sendJson(exchange.response, 200, context.supervisor.preview(entry.id));
+    },
+  ],
+  [
+    'logs',
+    (exchange, { supervisor, ...context }) => {
+      const entry = entryInQuery(exchange, { supervisor, ...context });
+      if (entry === null) return;
+      const follow = exchange.query.get('follow');
+      if (follow === '1' || follow === 'true') followLogs(supervisor, exchange, entry.id);
+      else sendJson(exchange.response, 200, { lines: supervisor.logs(entry.id) });
+    },
+  ],
+  ['metrics', async ({ response }, { metrics }) => sendText(response, 200, metrics.contentType, await metrics.text())],
+]);
+
+/** `/supervisor/…`, over the network only for programs, not for pages. */
+export const supervisorApi: Handler = (exchange, context) => {
+  const { method, path, local, request, response } = exchange;
+  const verb = path.slice('/supervisor/'.length);
+  const reason = local ? null : reasonAgainstPage(request, context.supervisor.info.host);
+  if (reason !== null) return sendError(response, reason);
+  if (method === 'GET' || method === 'HEAD') {
+    const read = READS.get(verb);
+    if (read !== undefined) return read(exchange, context);
+  }
+  if (method === 'POST' && Object.hasOwn(ACTIONS, verb)) return operate(exchange, context, verb as OperatorAction);
+  if (method === 'POST' && local && (verb === 'shutdown' || verb === 'detach')) {
+    sendJson(response, 200, { success: true });
+    if (verb === 'shutdown') context.desk.shutdown();
+    else context.desk.detach();
+    return;
+  }
+  sendError(response, {
+    status: 404,
+    code: 'not_found',
+    message: `${method} ${path.slice(0, 100)} is not a route of the supervisor`,
+  });
+};
+
+async function operate(exchange: Exchange, context: RouterContext, action: OperatorAction): Promise<void> {
+  const { supervisor, held } = context;
+  const { response } = exchange;
+  const body = await readBody(exchange.request, response, { limitBytes: MAX_COMMAND_BYTES, held });
+  body.release();
+  const { model: name } = parseJsonObject(body.bytes);
+  const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
+  if (entry === null) return sendError(response, unknownModel(supervisor, name));
+  const result = supervisor.operate(action, entry.id);
+  if (result.ok) return sendJson(response, 200, { success: true });
+  sendError(response, { status: 409, code: 'invalid_state', message: result.message });
+}
+
+/** The entry that `?model=` names; null once the client has been told that there is none. */
+function entryInQuery({ query, response }: Exchange, { supervisor }: RouterContext): CatalogEntry | null {
+  const name = query.get('model');
+  const entry = name === null ? null : supervisor.resolve(name);
+  if (entry === null) sendError(response, unknownModel(supervisor, name));
+  return entry;
+}
+
+/** The snapshot, then deltas and every decision. `?owner` on the socket: by the screen that started this supervisor. */
+function streamEvents(exchange: Exchange, { supervisor, desk }: RouterContext): void {
+  const stream = openEventStream(exchange.request, exchange.response);
+  if (exchange.local && exchange.query.has('owner')) stream.onClose(desk.ownerConnected());
+  const stop = supervisor.subscribe((message) => {
+    switch (message.type) {
+      case 'snapshot':
+        stream.send('snapshot', message.snapshot);
+        return;
+      case 'delta':
+        stream.send('delta', message.delta);
+        return;
+      case 'decision':
+        stream.send('decision', message.decision);
+        return;
+      case 'disconnected':
+        return;
+    }
+  });
+  stream.onClose(stop);
+}
