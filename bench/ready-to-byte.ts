@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { serve, temporaryDirectory, type Served } from '../test/support/serving.js';
 import { tinyGguf } from '../test/support/tiny-gguf.js';
 
-const CHILD = resolve(import.meta.dirname, 'instant-child.js');
+const CHILD = resolve(import.meta.dirname, 'timed-child.js');
 /** How often routers ask that wait for an answer on /health. */
 const POLL_MILLIS = 1000;
 
