@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { until } from '../support/until.js';
+import { runLoad, type Load, type Served } from './clients.js';
+import { end, type Machine } from './machine.js';
+import { PINNED } from './supervised.js';
+
+/** The same load on the router that the same binary has itself, with the same options. */
+export async function loadStockRouter(
+  machine: Machine,
+  models: string,
+  modelsMax: number,
+  load: Omit<Load, 'url'>,
+): Promise<Served> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const limits = ['--models-max', String(modelsMax), '--port', String(port)];
+  const router = machine.start('llama-server', ['--models-dir', models, ...limits, ...PINNED]);
+  router.stdout?.resume();
+  router.stderr?.resume();
+  try {
+    await until('the stock router listens', () =>
+      fetch(`${url}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    return await runLoad({ ...load, url });
+  } finally {
+    await end(router, 'SIGKILL');
+    await until('its models have gone', async () =>
+      (await machine.gpus()).every(({ processes }) => processes.length === 0),
+    );
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}

@@ -1,0 +1,151 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { connectSupervisor } from '../../src/client/supervisor-client.js';
+import type { Decision, Snapshot } from '../../src/client/types.js';
+import { LAUNCHER } from '../support/serving.js';
+import { until } from '../support/until.js';
+import { during } from './during.js';
+import { end, Machine } from './machine.js';
+import { GPUS_MIB } from './models.js';
+import type { Rig } from './rig.js';
+
+/** Small GPUs need a small margin: with the default of 1024 MiB nothing would ever fit on one of 600 MiB. */
+export const MARGIN_MIB = 16;
+
+/**
+ * What a careful user would pin: `--fit` is on by default and keeps 1024 MiB free, so that on GPUs as small as these it
+ * would move every layer to the CPU.
+ */
+export const PINNED: readonly string[] = [
+  '--ctx-size',
+  '512',
+  '--n-gpu-layers',
+  '99',
+  '--fit',
+  'off',
+  '--parallel',
+  '1',
+];
+
+/** Has children say what they allocate; without it a llama-server of this version logs too little. */
+export const LOGGING: readonly string[] = ['--log-verbosity', '4'];
+
+/** What a part serves, and on what. */
+export interface Setting {
+  /** Total MiB of each GPU. */
+  readonly gpus?: readonly number[];
+  /** More of the rig's variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Directory of the models. */
+  readonly models: string;
+  /** Flags of `serve`. */
+  readonly args: readonly string[];
+}
+
+/** Our supervisor on an emulated machine, with the real llama-server; every decision that it makes is kept. */
+export class Supervised implements AsyncDisposable {
+  readonly machine: Machine;
+  readonly process: ChildProcess;
+  readonly decisions: Decision[] = [];
+  readonly url: string;
+  readonly #unsubscribe: () => void;
+
+  private constructor(machine: Machine, process: ChildProcess, url: string) {
+    this.machine = machine;
+    this.process = process;
+    this.url = url;
+    const client = connectSupervisor({ url });
+    client.subscribe((message) => {
+      if (message.type === 'snapshot') this.#keep(message.snapshot.decisions);
+      if (message.type === 'decision') this.#keep([message.decision]);
+    });
+    this.#unsubscribe = () => client.close();
+  }
+
+  /** Starts `serve` and waits until it listens. A state directory that was used before is used again. */
+  static async start(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
+    const own = ['--state-dir', join(machine.directory, 'state'), '--port', '0', '--models-dir', models];
+    const engine = ['--llama-server', machine.rig.llamaServer, '--models-memory-margin', String(MARGIN_MIB)];
+    const child = machine.start(process.execPath, [LAUNCHER, 'serve', ...own, ...engine, ...args]);
+    let output = '';
+    const url = await new Promise<string>((found, failed) => {
+      const read = (text: string): void => {
+        output += text;
+        const match = /listens at (\S+);/u.exec(output)?.[1];
+        if (match !== undefined) found(match);
+      };
+      child.stdout?.setEncoding('utf8').on('data', read);
+      child.stderr?.setEncoding('utf8').on('data', read);
+      child.once('exit', () => failed(new Error(`serve ended while starting: ${output}`)));
+    });
+    const supervised = new Supervised(machine, child, url);
+    await supervised.until('every model is measured', ({ measureQueue }) => measureQueue.length === 0);
+    return supervised;
+  }
+
+  /** A machine and our supervisor on it, for as long as they are used. */
+  static on<T>(
+    rig: Rig,
+    { gpus = GPUS_MIB, environment = {}, models, args }: Setting,
+    use: (supervised: Supervised) => Promise<T>,
+  ): Promise<T> {
+    return during(new Machine(rig, gpus, environment), async (machine) =>
+      during(await Supervised.start(machine, models, ...args), use),
+    );
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    return (await (await fetch(`${this.url}/supervisor/state`)).json()) as Snapshot;
+  }
+
+  async logs(model: string): Promise<readonly string[]> {
+    const response = await fetch(`${this.url}/supervisor/logs?model=${model}`);
+    return ((await response.json()) as { lines: readonly string[] }).lines;
+  }
+
+  async act(verb: 'load' | 'unload' | 'kill', model: string): Promise<void> {
+    const body = JSON.stringify({ model });
+    await fetch(`${this.url}/supervisor/${verb}`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+  }
+
+  until<T>(
+    what: string,
+    condition: (snapshot: Snapshot) => T,
+    limitMillis?: number,
+  ): Promise<Exclude<T, false | null | undefined>> {
+    return until(what, async () => condition(await this.snapshot()), limitMillis);
+  }
+
+  /** Nothing loads, stops or gives memory back, nobody waits, and the probes have looked since. */
+  async untilAtRest(): Promise<Snapshot> {
+    const settled = await this.until('everything is at rest', (snapshot) => isAtRest(snapshot) && snapshot);
+    return this.until(
+      'the devices have been looked at once more',
+      (snapshot) =>
+        isAtRest(snapshot) && snapshot.devices.every(({ sampledAt }) => (sampledAt ?? 0) > settled.at) && snapshot,
+    );
+  }
+
+  made(kind: Decision['kind']): readonly Decision[] {
+    return this.decisions.filter((decision) => decision.kind === kind);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#unsubscribe();
+    await end(this.process, 'SIGTERM');
+  }
+
+  #keep(decisions: readonly Decision[]): void {
+    const latest = this.decisions.at(-1)?.number ?? 0;
+    this.decisions.push(...decisions.filter(({ number }) => number > latest));
+  }
+}
+
+function isAtRest({ models, devices, queue }: Snapshot): boolean {
+  const settled = models.every(({ word, requests }) => !['loading', 'stopping'].includes(word) && requests === 0);
+  return settled && queue.length === 0 && devices.every(({ releasingBytes }) => releasingBytes === 0);
+}
