@@ -222,7 +222,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'running out of memory raises the claim',
     file: 'exits.ts',
-    find: `raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised`,
+    find: `raised: outOfMemory ? raisedAfter(turn.state, model, instance, report.device, askedBytes) : model.raised`,
     replace: 'raised: model.raised',
   },
   {

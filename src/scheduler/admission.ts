@@ -1,5 +1,5 @@
 import { bytesOn, sumOf } from './amounts.js';
-import { availableBytes, claimFor, isLeaving, limitsLoads, type Ledger } from './ledger.js';
+import { availableBytes, claimFor, isLeaving, limitsLoads, roomWhenAlone, type Ledger } from './ledger.js';
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
 import { runningOf } from './running.js';
 import type { ClaimQuality, Instance, Model, Placement, QueueEntry, State } from './state.js';
@@ -115,21 +115,14 @@ function wakingLayout({ awakeClaim, claim, claimQuality }: Instance): Layout {
 }
 
 function loadingLayout(state: State, model: Model, placement: Placement, isChoice: boolean): Layout {
-  const { claim, claimQuality } = claimFor(model, placement);
+  const { claim, claimQuality } = claimFor(state.devices, model, placement);
   const devices = isChoice ? Object.keys(placement.need).filter((name) => name !== HOST) : null;
   if (!model.spec.fits) return { claim, claimQuality, need: claim, devices, squeezed: false };
 
   const capped: Record<DeviceName, Bytes> = {};
-  for (const [name, bytes] of Object.entries(claim)) capped[name] = Math.min(bytes, roomWhenAlone(state, name));
+  for (const [name, bytes] of Object.entries(claim)) capped[name] = Math.min(bytes, roomWhenAlone(state.devices[name]));
   const squeezed = Object.keys(claim).some((name) => capped[name] !== claim[name]);
   return { claim: capped, claimQuality, need: capped, devices, squeezed };
-}
-
-/** What one model could have on a device if nothing else of ours were there. */
-function roomWhenAlone(state: State, name: DeviceName): Bytes {
-  const device = state.devices[name];
-  if (device === undefined || !limitsLoads(device)) return Number.MAX_SAFE_INTEGER;
-  return Math.max(0, device.totalBytes - device.externalBytes - device.marginBytes);
 }
 
 /*
@@ -211,7 +204,7 @@ function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Short
 function tooSmallFor(state: State, claim: DeviceBytes): readonly Room[] {
   return Object.entries(claim).flatMap(([name, need]) => {
     const device = state.devices[name];
-    const roomBytes = roomWhenAlone(state, name);
+    const roomBytes = roomWhenAlone(state.devices[name]);
     if (device === undefined || need <= roomBytes) return [];
     const { totalBytes, externalBytes, marginBytes } = device;
     return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes }];

@@ -37,6 +37,8 @@ export type Effect =
   | { readonly type: 'arm-timer'; readonly at: Millis; readonly timer: TimerName }
   /** A transition is under way (or has ended): how closely to watch the devices. */
   | { readonly type: 'watch-devices'; readonly closely: boolean }
+  /** Memory may have come back just now: the next sample is wanted at once. */
+  | { readonly type: 'look-at-devices' }
   /** Bring a sleeping or parked instance back; its room is reserved. `ready` of the same generation answers. */
   | { readonly type: 'wake'; readonly model: ModelId; readonly generation: number }
   /** Find out what a model needs, without allocating it; `measured` answers. */

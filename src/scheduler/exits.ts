@@ -1,11 +1,11 @@
-import { bytesOn, isAmount, largerOf } from './amounts.js';
 import type { EventBody } from './events.js';
 import { saySilence, sayStopReason } from './explain.js';
 import { isStarting } from './lifecycle.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
+import { raisedAfter } from './raised.js';
 import type { ExitReport, Instance, Model, Release, Silence } from './state.js';
 import { entryOf, instanceOf, modelOf, note, ownModels, patchModel, type Turn } from './turn.js';
-import type { DeviceBytes, ModelId } from './units.js';
+import type { ModelId } from './units.js';
 
 /** Loads of one model that run out of memory, or find their port taken, in a row before its waiters are told. */
 const MEMORY_TRIES = 2;
@@ -84,7 +84,7 @@ function afterFailure(
   patchModel(turn, id, {
     failures,
     retryAt: again ? turn.state.now : turn.state.now + backoff,
-    raised: outOfMemory ? raisedClaim(turn, model, instance, report, askedBytes) : model.raised,
+    raised: outOfMemory ? raisedAfter(turn.state, model, instance, report.device, askedBytes) : model.raised,
   });
 
   const when = report.duringLoad ? 'while loading' : 'while serving';
@@ -110,24 +110,6 @@ function afterFailure(
     turn.effects.push({ type: 'arm-timer', at: turn.state.now + backoff, timer: { kind: 'retry', model: id } });
 }
 
-/**
- * At least what it had when it failed plus what it then asked for, where the log says so. Never more than it can have
- * alone: a figure from a log must not make a model too large for ever.
- */
-function raisedClaim(
-  turn: Turn,
-  model: Model,
-  instance: Instance,
-  { device: name }: ExitReport,
-  askedBytes: number | null,
-): DeviceBytes | null {
-  const device = name === null ? undefined : turn.state.devices[name];
-  if (name === null || device === undefined || askedBytes === null || !isAmount(askedBytes)) return model.raised;
-  const most = Math.max(0, device.totalBytes - device.marginBytes);
-  const wanted = Math.min(most, bytesOn(instance.resident, name) + askedBytes);
-  return largerOf(model.raised ?? {}, { [name]: Math.max(wanted, bytesOn(instance.claim, name)) });
-}
-
 /** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */
 function holdUntilReleased(turn: Turn, id: ModelId, instance: Instance): void {
   const held = Object.fromEntries(
@@ -140,5 +122,6 @@ function holdUntilReleased(turn: Turn, id: ModelId, instance: Instance): void {
   const release: Release = { model: id, generation, pid, exitedAt: now, held, resident, usedBefore };
   turn.state.releases = [...turn.state.releases, release];
   const timer = { kind: 'release', model: id, generation } as const;
+  turn.effects.push({ type: 'look-at-devices' });
   turn.effects.push({ type: 'arm-timer', at: now + settings.releaseLimitMillis, timer });
 }

@@ -1,4 +1,4 @@
-import { bytesOn, largerOf } from './amounts.js';
+import { bytesOn } from './amounts.js';
 import type { DeviceFigures } from './decisions.js';
 import { runningOf } from './running.js';
 import type { Device, Instance, Model, Placement, State } from './state.js';
@@ -128,19 +128,39 @@ export function figuresOf(account: Account, needBytes: Bytes): DeviceFigures {
   };
 }
 
+/** What one model could have on a device if nothing else of ours were there; no limit where memory limits nothing. */
+export function roomWhenAlone(device: Device | undefined): Bytes {
+  if (device === undefined || !limitsLoads(device)) return Number.MAX_SAFE_INTEGER;
+  return Math.max(0, device.totalBytes - device.externalBytes - device.marginBytes);
+}
+
 /** What a model is counted for when it is laid out this way: the best that is known, raised where that was too little. */
-export function claimFor(model: Model, placement: Placement): Pick<Instance, 'claim' | 'claimQuality'> {
-  const known = model.observed !== null && sameDeviceSet(model.observed, placement.need) ? model.observed : null;
-  const claim = known ?? placement.need;
+export function claimFor(
+  devices: State['devices'],
+  model: Model,
+  placement: Placement,
+): Pick<Instance, 'claim' | 'claimQuality'> {
+  const observed = model.observed !== null && sameDeviceSet(model.observed, placement.need) ? model.observed : null;
+  const known = observed ?? placement.need;
   return {
-    claim: model.raised === null ? claim : raise(claim, model.raised),
-    claimQuality: known === null ? placement.quality : 'observed',
+    claim: model.raised === null ? known : raise(devices, known, model.raised),
+    claimQuality: observed === null ? placement.quality : 'observed',
   };
 }
 
-function raise(claim: DeviceBytes, raised: DeviceBytes): DeviceBytes {
-  const onSameDevices = Object.fromEntries(Object.entries(raised).filter(([device]) => Object.hasOwn(claim, device)));
-  return largerOf(claim, onSameDevices);
+/**
+ * What was too little on one accelerator is too little on any other. It is a guess: it never makes a model too large for
+ * a device that has room for what is known of it.
+ */
+function raise(devices: State['devices'], known: DeviceBytes, raised: DeviceBytes): DeviceBytes {
+  const onAccelerators = Object.keys(raised).filter((name) => name !== HOST);
+  const more = Math.max(0, ...onAccelerators.map((name) => bytesOn(raised, name)));
+  return Object.fromEntries(
+    Object.entries(known).map(([name, bytes]) => {
+      const wanted = bytes === 0 ? 0 : bytes + (name === HOST ? bytesOn(raised, HOST) : more);
+      return [name, Math.max(bytes, Math.min(wanted, roomWhenAlone(devices[name])))];
+    }),
+  );
 }
 
 /** The host counts only where it is alone: every process holds a little of it, wherever its weights are. */

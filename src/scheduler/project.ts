@@ -14,7 +14,7 @@ export function project(state: State): SchedulerSnapshot {
     devices: devicesInOrder(state).map((device) => deviceView(state, ledger, device)),
     models: state.modelOrder.flatMap((id) => {
       const model = state.models[id];
-      return model === undefined ? [] : [modelView(model)];
+      return model === undefined ? [] : [modelView(state.devices, model)];
     }),
     queue: state.queue.map(queueView),
     measureQueue: [...(state.measuring === null ? [] : [state.measuring.model]), ...state.measureQueue],
@@ -71,10 +71,11 @@ function segmentsOf(state: State, device: string): readonly DeviceSegment[] {
   return segments;
 }
 
-function modelView(model: Model): ModelView {
+function modelView(devices: State['devices'], model: Model): ModelView {
   const { spec, instance } = model;
   const first = (model.measured ?? spec.placements)[0];
-  const expected = first === undefined ? { claim: {}, claimQuality: 'estimate' as const } : claimFor(model, first);
+  const expected =
+    first === undefined ? { claim: {}, claimQuality: 'estimate' as const } : claimFor(devices, model, first);
   const { claim, claimQuality } = instance ?? expected;
   return {
     id: spec.id,

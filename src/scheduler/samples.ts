@@ -3,11 +3,12 @@ import type { DeviceReading, EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { ledgerOf } from './ledger.js';
 import { setMargins } from './margins.js';
+import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
 import type { Device, Instance, Release } from './state.js';
 import { runningOf } from './running.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
-import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
+import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
 
 /** Share of an exited instance's memory that must be back, where nobody can say whose memory it is any more. */
 const RETURNED_SHARE = 0.8;
@@ -82,11 +83,21 @@ function updateResidency(
     const awake = instance.restingSince === null ? { awakeClaim: claim } : {};
     patchInstance(turn, id, { resident, claim, ...awake });
   }
-  if (!hasWorked(instance)) return;
+  const raised = instance.restingSince === null ? raisedBySight(turn.state, model, instance, resident) : model.raised;
+  if (raised !== model.raised) patchModel(turn, id, { raised });
+  if (hasWorked(instance)) learnFromWork(turn, id, resident);
+}
+
+/** What is seen at work is better than what was guessed, and gives back what was claimed in vain. */
+function learnFromWork(turn: Turn, id: ModelId, resident: DeviceBytes): void {
+  const model = modelOf(turn.state, id);
+  if (!model?.instance) return;
   const observed = largerOf(model.observed ?? {}, resident);
-  if (sameAmounts(observed, model.observed ?? {}) && model.raised === null) return;
-  // What is seen at work is better than what a log had asked for.
-  patchModel(turn, id, { observed, raised: null });
+  const guessed = model.raised !== null && isSeenWhole(model.instance, resident);
+  if (sameAmounts(observed, model.observed ?? {}) && !guessed) return;
+  patchModel(turn, id, { observed, ...(guessed ? { raised: null } : {}) });
+  const claim = seenAtWork(model.instance.claim, observed);
+  if (guessed) patchInstance(turn, id, { claim, awakeClaim: claim });
   remember(turn, id);
 }
 
@@ -106,6 +117,20 @@ function claimAfter(
     if (attributed && Object.hasOwn(claim, name)) claim[name] = bytesOn(resident, name);
   }
   return largerOf(claim, resident);
+}
+
+/** True when a probe knows what it holds wherever it is counted. */
+function isSeenWhole({ claim }: Instance, resident: DeviceBytes): boolean {
+  return Object.keys(claim).every((name) => name === HOST || Object.hasOwn(resident, name));
+}
+
+function seenAtWork(claim: DeviceBytes, observed: DeviceBytes): DeviceBytes {
+  return Object.fromEntries(
+    Object.entries(claim).map(([name, bytes]) => [
+      name,
+      Object.hasOwn(observed, name) ? bytesOn(observed, name) : bytes,
+    ]),
+  );
 }
 
 /** Peaks count from the first work: before it, memory that is only touched by use is not there yet. */

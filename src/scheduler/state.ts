@@ -195,7 +195,7 @@ export interface Model {
   readonly retryAt: Millis;
   /** Highest bytes seen at work in a run with the same fingerprint. */
   readonly observed: DeviceBytes | null;
-  /** At least this much is claimed next time, since a load with less ran out of memory. */
+  /** What it was found to need on top of what is known, by running out of memory or by sight; until seen at work. */
   readonly raised: DeviceBytes | null;
   readonly measure: MeasureWord;
   /** Ways to lay it out as measured; they replace the estimates. */

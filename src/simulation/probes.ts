@@ -15,6 +15,8 @@ export class Probes {
   readonly #watched: readonly Pool[];
   #closely = false;
   #isLooking = false;
+  /** What is being looked at may be older than what is asked for. */
+  #lookAgain = false;
   /** Changes whenever the cadence does, so that the old one ends. */
   #cadence = 0;
 
@@ -36,11 +38,17 @@ export class Probes {
     if (closely && this.#watched.length > 0 && !this.#isLooking) this.#schedule();
   }
 
+  lookNow(): void {
+    if (this.#watched.length === 0) return;
+    this.#lookAgain = true;
+    if (!this.#isLooking) this.#schedule();
+  }
+
   #schedule(): void {
     this.#cadence += 1;
     const cadence = this.#cadence;
     const { closeMillis, restMillis } = this.#hub.config.watch;
-    this.#hub.afterIdly(this.#closely ? closeMillis : restMillis, () => {
+    this.#hub.afterIdly(this.#lookAgain ? 0 : this.#closely ? closeMillis : restMillis, () => {
       if (cadence === this.#cadence) this.#takeOne();
     });
   }
@@ -48,6 +56,7 @@ export class Probes {
   /** One at a time: the next one is taken when this one has been told, or lost. */
   #takeOne(): void {
     const { fault, random, config, afterIdly, tell } = this.#hub;
+    this.#lookAgain = false;
     if (fault('sampleLost')) {
       this.#onSample();
       this.#schedule();

@@ -163,6 +163,8 @@ export class World {
         return this.#arm(effect);
       case 'watch-devices':
         return this.#probes.watchClosely(effect.closely);
+      case 'look-at-devices':
+        return this.#probes.lookNow();
       case 'measure':
         return this.#measuring.measure(effect);
       case 'cancel-measure':

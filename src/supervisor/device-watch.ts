@@ -19,6 +19,9 @@ export interface DeviceWatchOptions {
 export class DeviceWatch {
   readonly #options: DeviceWatchOptions;
   #closely = false;
+  #isLooking = false;
+  /** A look that is under way may have begun before what is asked for. */
+  #lookAgain = false;
   #closed = false;
   #timer: NodeJS.Timeout | null = null;
   #errors = '';
@@ -38,6 +41,12 @@ export class DeviceWatch {
     if (closely && this.#timer !== null) this.#schedule();
   }
 
+  /** Takes the next sample at once: memory may just have come back, and somebody waits for it. */
+  lookNow(): void {
+    this.#lookAgain = true;
+    if (!this.#isLooking) this.#schedule();
+  }
+
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -51,13 +60,15 @@ export class DeviceWatch {
         this.#timer = null;
         void this.#sampleOnce().then(() => this.#schedule());
       },
-      this.#closely ? CLOSE_MILLIS : REST_MILLIS,
+      this.#lookAgain ? 0 : this.#closely ? CLOSE_MILLIS : REST_MILLIS,
     );
   }
 
   async #sampleOnce(): Promise<void> {
     const { sample, trees, now, dispatch } = this.#options;
     const takenAt = now();
+    this.#isLooking = true;
+    this.#lookAgain = false;
     try {
       const { sample: taken, errors } = await sample(trees());
       if (this.#closed) return;
@@ -65,6 +76,8 @@ export class DeviceWatch {
       dispatch({ type: 'sample', takenAt, devices: taken.devices, instances: taken.instances });
     } catch (error) {
       this.#report([error instanceof Error ? error.message : String(error)]);
+    } finally {
+      this.#isLooking = false;
     }
   }
 

@@ -48,6 +48,9 @@ export function runEffect(hands: Hands, effect: Effect): void {
     case 'watch-devices':
       hands.watch.watchClosely(effect.closely);
       return;
+    case 'look-at-devices':
+      hands.watch.lookNow();
+      return;
     case 'measure':
       hands.measuring.measure(effect);
       return;

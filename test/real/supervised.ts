@@ -30,6 +30,9 @@ export const PINNED: readonly string[] = [
 /** Has children say what they allocate; without it a llama-server of this version logs too little. */
 export const LOGGING: readonly string[] = ['--log-verbosity', '4'];
 
+/** A child says that it goes to sleep, or that it has answered, before it has given everything back. */
+const SETTLING_MILLIS = 300;
+
 /** What a part serves, and on what. */
 export interface Setting {
   /** Total MiB of each GPU. */
@@ -120,13 +123,13 @@ export class Supervised implements AsyncDisposable {
     return until(what, async () => condition(await this.snapshot()), limitMillis);
   }
 
-  /** Nothing loads, stops or gives memory back, nobody waits, and the probes have looked since. */
+  /** Nothing loads, stops or gives memory back, nobody waits, and the probes have looked a while after that. */
   async untilAtRest(): Promise<Snapshot> {
-    const settled = await this.until('everything is at rest', (snapshot) => isAtRest(snapshot) && snapshot);
+    const { at } = await this.until('everything is at rest', (snapshot) => isAtRest(snapshot) && snapshot);
+    const isLater = (sampledAt: number | null): boolean => (sampledAt ?? 0) > at + SETTLING_MILLIS;
     return this.until(
       'the devices have been looked at once more',
-      (snapshot) =>
-        isAtRest(snapshot) && snapshot.devices.every(({ sampledAt }) => (sampledAt ?? 0) > settled.at) && snapshot,
+      (snapshot) => isAtRest(snapshot) && snapshot.devices.every(({ sampledAt }) => isLater(sampledAt)) && snapshot,
     );
   }
 

@@ -84,15 +84,80 @@ describe('lifecycle and leases', () => {
     expect(stage.did('spawn')).toEqual(['a']);
   });
 
-  it('raises the claim after running out of memory and tries once more', () => {
-    const stage = twoModels();
+  it('raises the claim after running out of memory to more than there was, and tries once more', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }), spec('b', { CUDA0: 12 }));
+    stage.load('b');
     const request = stage.request('a');
-    const outOfMemory = { device: 'CUDA0', askedBytes: 12 * GIB, reason: 'out of memory on CUDA0' } as const;
-    stage.exit('a', 'out-of-memory', outOfMemory).sample();
-    expect(stage.instance('a').claim).toEqual({ CUDA0: 12 * GIB });
+    const outOfMemory = { device: 'CUDA0', askedBytes: 3 * GIB, reason: 'out of memory on CUDA0' } as const;
+    const before = stage.instance('a').claim;
+    stage.exit('a', 'out-of-memory', outOfMemory);
+    expect(before).toEqual({ CUDA0: 10 * GIB });
+    expect(stage.did('stop'), 'with b beside it there was not enough').toEqual(['b']);
+    stage.exit('b').sample();
+    expect(stage.instance('a').claim['CUDA0']).toBe(12 * GIB + 1);
     stage.exit('a', 'out-of-memory', outOfMemory).sample();
     expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'out_of_memory' });
     expect(stage.phases()).toEqual({});
+  });
+
+  it('claims what was missing on one device on every other too', () => {
+    const placements = ['CUDA0', 'CUDA1'].map((device) => ({ need: { [device]: 10 * GIB }, quality: 'min' }) as const);
+    const stage = new Stage().devices({ CUDA0: 12, CUDA1: 24 }).catalog(spec('a', {}, { placements }));
+    stage.request('a');
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 10 * GIB });
+    stage.exit('a', 'out-of-memory', { device: 'CUDA0', askedBytes: 2 * GIB, reason: 'out of memory' }).sample();
+    expect(stage.instance('a').claim, 'more than the 12 GiB that were not enough').toEqual({ CUDA1: 12 * GIB + 1 });
+  });
+
+  it('knows where memory ran out without being told, where only one device was used', () => {
+    const stage = twoModels();
+    stage.request('a');
+    stage.exit('a', 'out-of-memory', { device: null, askedBytes: null, reason: 'out of memory' }).sample();
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 23 * GIB });
+  });
+
+  it('remembers what an instance was seen to hold beyond what was known, wherever the model is loaded next', () => {
+    const placements = ['CUDA0', 'CUDA1'].map((device) => ({ need: { [device]: 10 * GIB }, quality: 'min' }) as const);
+    const reading = { kind: 'discrete', description: '', attributed: true, totalBytes: 24 * GIB } as const;
+    const stage = new Stage().devices({ CUDA0: 24, CUDA1: 24 }).catalog(spec('a', {}, { placements }));
+    stage.request('a');
+    const { generation } = stage.instance('a');
+    const devices = [{ ...reading, name: 'CUDA0', usedBytes: 11 * GIB }];
+    const instances = [{ model: 'a', generation, resident: { CUDA0: 11 * GIB } }];
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    stage.exit('a', 'killed').sample();
+    stage.devices({ CUDA0: 24, CUDA1: 24 }, { CUDA0: 20 });
+    stage.play({ type: 'timer', timer: { kind: 'retry', model: 'a' } }, 2000).request('a');
+    expect(stage.instance('a').claim).toEqual({ CUDA1: 11 * GIB });
+  });
+
+  it('gives back what was claimed in vain, as soon as the model is seen at work', () => {
+    const stage = twoModels();
+    stage.request('a');
+    stage.exit('a', 'out-of-memory', { device: 'CUDA0', askedBytes: GIB, reason: 'out of memory' }).sample();
+    const request = stage.request('a');
+    stage.ready('a').end(request, 'a');
+    const { generation } = stage.instance('a');
+    const reading = { name: 'CUDA0', kind: 'discrete', description: '', attributed: true } as const;
+    const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: 11 * GIB }];
+    const instances = [{ model: 'a', generation, resident: { CUDA0: 11 * GIB } }];
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 11 * GIB });
+    expect(stage.model('a')).toMatchObject({ raised: null, observed: { CUDA0: 11 * GIB } });
+  });
+
+  it('keeps a raised claim where nobody can say what the model holds', () => {
+    const unseen = [{ name: 'CUDA0', kind: 'discrete', description: '', attributed: false } as const];
+    const devices = unseen.map((device) => ({ ...device, totalBytes: 24 * GIB, usedBytes: 0 }));
+    const stage = twoModels();
+    const sample = (): Stage => stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances: [] }, 2);
+    sample();
+    const request = stage.request('a');
+    stage.exit('a', 'out-of-memory', { device: 'CUDA0', askedBytes: GIB, reason: 'out of memory' });
+    sample().play({ type: 'timer', timer: { kind: 'release', model: 'a', generation: 1 } }, 5000);
+    stage.ready('a').end(request, 'a');
+    sample();
+    expect(stage.model('a').raised).not.toBeNull();
   });
 
   it('never makes a model too large for ever by a figure from a log', () => {

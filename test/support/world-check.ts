@@ -136,6 +136,7 @@ export class Witness {
           throw new Broken('hang-up', `${effect.model} loses its clients, but is not stopping`);
         return;
       case 'watch-devices':
+      case 'look-at-devices':
       case 'measure':
       case 'cancel-measure':
       case 'remember':
