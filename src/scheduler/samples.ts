@@ -1,11 +1,11 @@
 import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
 import type { DeviceReading, EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
-import { ledgerOf } from './ledger.js';
+import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
-import type { Device, Instance, Release } from './state.js';
+import type { Device, Instance, Model, Release } from './state.js';
 import { runningOf } from './running.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
@@ -92,12 +92,15 @@ function updateResidency(
 function learnFromWork(turn: Turn, id: ModelId, resident: DeviceBytes): void {
   const model = modelOf(turn.state, id);
   if (!model?.instance) return;
+  const { claim: before } = model.instance;
   const observed = largerOf(model.observed ?? {}, resident);
-  const guessed = model.raised !== null && isSeenWhole(model.instance, resident);
+  const guessed = model.raised !== null && isSeenWhole(before, resident);
   if (sameAmounts(observed, model.observed ?? {}) && !guessed) return;
   patchModel(turn, id, { observed, ...(guessed ? { raised: null } : {}) });
-  const claim = seenAtWork(model.instance.claim, observed);
-  if (guessed) patchInstance(turn, id, { claim, awakeClaim: claim });
+  if (guessed) {
+    const claim = withoutGuess(model, before, observed);
+    patchInstance(turn, id, { claim, awakeClaim: claim });
+  }
   remember(turn, id);
 }
 
@@ -120,16 +123,17 @@ function claimAfter(
 }
 
 /** True when a probe knows what it holds wherever it is counted. */
-function isSeenWhole({ claim }: Instance, resident: DeviceBytes): boolean {
+function isSeenWhole(claim: DeviceBytes, resident: DeviceBytes): boolean {
   return Object.keys(claim).every((name) => name === HOST || Object.hasOwn(resident, name));
 }
 
-function seenAtWork(claim: DeviceBytes, observed: DeviceBytes): DeviceBytes {
+/** What is known without the guess: what it was expected to need and what it was seen to hold, whichever is more. */
+function withoutGuess(model: Model, claim: DeviceBytes, observed: DeviceBytes): DeviceBytes {
+  const placements = model.measured ?? model.spec.placements;
+  const expected = placements.find(({ need }) => sameDeviceSet(need, claim))?.need ?? claim;
+  const known = largerOf(expected, observed);
   return Object.fromEntries(
-    Object.entries(claim).map(([name, bytes]) => [
-      name,
-      Object.hasOwn(observed, name) ? bytesOn(observed, name) : bytes,
-    ]),
+    Object.entries(claim).map(([name, bytes]) => [name, Math.min(bytes, bytesOn(known, name))]),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { DeviceName, ModelView } from '../../src/client/types.js';
+import type { DeviceName, Snapshot } from '../../src/client/types.js';
 import { MIB, type Bytes } from '../../src/scheduler/units.js';
 import type { Supervised } from './supervised.js';
 
@@ -12,6 +12,8 @@ export interface Agreement {
   /** Share of the largest figure, 0..1. */
   readonly worst: number;
   readonly faults: readonly string[];
+  /** Claims of models that have never been seen at work may be more than they hold: by how much, one sentence each. */
+  readonly guesses: readonly string[];
 }
 
 interface Figures {
@@ -20,39 +22,48 @@ interface Figures {
 }
 
 /**
- * At rest, everybody has to say the same of every GPU (our ledger, the emulated one, NVML, nvidia-smi) and of every
- * model (our claim, what our probes see, the emulated ledger, and what the child itself has logged that it allocated).
+ * At rest, everybody has to say the same of every GPU (our probes, the emulated ledger, NVML, nvidia-smi) and of every
+ * model (our claim, our probes, the emulated ledger, and what the child itself has logged that it allocated). A claim is
+ * never less than what is held; it is the same once the model has been seen at work in a run before.
  */
 export async function compareAtRest(supervised: Supervised): Promise<Agreement> {
   const { machine } = supervised;
   const snapshot = await supervised.untilAtRest();
   const [gpus, nvml, smi] = await Promise.all([machine.gpus(), machine.usedByNvml(), machine.usedByNvidiaSmi()]);
   const figures: Figures[] = gpus.map(({ index, usedBytes }) => {
-    const device = snapshot.devices.find(({ name }) => name === `CUDA${index}`);
-    const ours = device === undefined ? 0 : device.heldBytes + device.reservedBytes + device.externalBytes;
-    const said = { 'our ledger': ours, emulation: usedBytes, NVML: nvml[index] ?? 0, 'nvidia-smi': smi[index] ?? 0 };
-    return { what: `CUDA${index}`, said };
+    const device = `CUDA${index}`;
+    const said = { 'our probes': seenOn(snapshot, device), emulation: usedBytes };
+    return { what: device, said: { ...said, NVML: nvml[index] ?? 0, 'nvidia-smi': smi[index] ?? 0 } };
   });
+  const claims: Figures[] = [];
   for (const model of snapshot.models.filter(({ pid }) => pid !== null)) {
     const logged = allocatedByLog(await supervised.logs(model.id));
     for (const { index, processes } of gpus) {
+      const device = `CUDA${index}`;
       const held = processes.find(({ pid }) => pid === model.pid)?.usedBytes ?? 0;
-      figures.push(figuresOf(model, `CUDA${index}`, held, logged[`CUDA${index}`]));
+      const own = logged[device];
+      const says = own === undefined || model.word !== 'ready' ? {} : { 'its log': own + CONTEXT_BYTES };
+      const said = { 'our probes': model.resident[device] ?? 0, emulation: held, ...says };
+      figures.push({ what: `${model.id} on ${device}`, said });
+      const claim = {
+        what: `${model.id} on ${device}`,
+        said: { 'our claim': model.claim[device] ?? 0, emulation: held },
+      };
+      const isGuess = model.claimQuality !== 'observed' && (model.claim[device] ?? 0) > held;
+      (isGuess ? claims : figures).push(claim);
     }
   }
-  const apart = figures.map(({ what, said }) => ({ what, said, share: spread(Object.values(said)) }));
   return {
-    worst: Math.max(0, ...apart.map(({ share }) => share)),
-    faults: apart.filter(({ share }) => share > TOLERANCE).map(sayDisagreement),
+    worst: Math.max(0, ...figures.map(spread)),
+    faults: figures.filter((figure) => spread(figure) > TOLERANCE).map(sayDisagreement),
+    guesses: claims.filter((figure) => spread(figure) > TOLERANCE).map(sayDisagreement),
   };
 }
 
-function figuresOf(model: ModelView, device: DeviceName, held: Bytes, logged: Bytes | undefined): Figures {
-  const own = logged === undefined || model.word !== 'ready' ? {} : { 'its log': logged + CONTEXT_BYTES };
-  return {
-    what: `${model.id} on ${device}`,
-    said: { 'our claim': model.claim[device] ?? 0, 'our probes': model.resident[device] ?? 0, emulation: held, ...own },
-  };
+/** What our probes see in use: what others use, and what each of our processes is seen to hold. */
+function seenOn({ devices, models }: Snapshot, name: DeviceName): Bytes {
+  const ours = models.reduce((sum, { resident }) => sum + (resident[name] ?? 0), 0);
+  return ours + (devices.find((device) => device.name === name)?.externalBytes ?? 0);
 }
 
 /** Fitting and warming up may say a buffer's size more than once: the last one counts. */
@@ -67,7 +78,8 @@ function allocatedByLog(lines: readonly string[]): Readonly<Record<DeviceName, B
   return sums;
 }
 
-function spread(values: readonly Bytes[]): number {
+function spread({ said }: Figures): number {
+  const values = Object.values(said);
   const most = Math.max(...values);
   return most === 0 ? 0 : (most - Math.min(...values)) / most;
 }

@@ -22,8 +22,8 @@ export interface Served {
 /** A request that is not answered by then has failed. */
 const LIMIT_MILLIS = 60_000;
 const MOST_TOKENS = 12;
-/** Nobody asks again at once after an error: a server that fails fast must not look busy. */
-const AFTER_FAILURE_MILLIS = 100;
+/** After an error a client waits as the usual ones do: a server that fails fast must not look like one that serves. */
+const AFTER_FAILURE_MILLIS = 500;
 
 /** Clients that ask for models in random order, each for its next one as soon as it has its answer. */
 export async function runLoad({ url, models, clients, millis, seed }: Load): Promise<Served> {

@@ -27,7 +27,10 @@ export const PINNED: readonly string[] = [
   '1',
 ];
 
-/** Has children say what they allocate; without it a llama-server of this version logs too little. */
+/**
+ * Has children say what they allocate; without it a llama-server of this version logs too little. Only for machines with
+ * one GPU: at this verbosity it also lists every device, which takes a CUDA context on each, `--device` or not.
+ */
 export const LOGGING: readonly string[] = ['--log-verbosity', '4'];
 
 /** A child says that it goes to sleep, or that it has answered, before it has given everything back. */
@@ -83,6 +86,11 @@ export class Supervised implements AsyncDisposable {
     });
     const supervised = new Supervised(machine, child, url);
     await supervised.until('every model is measured', ({ measureQueue }) => measureQueue.length === 0);
+    // Looking at devices and measuring takes CUDA contexts, whose memory may come back late.
+    await until('every GPU is empty', async () => (await machine.gpus()).every(({ usedBytes }) => usedBytes === 0));
+    await supervised.until('our probes know', ({ devices }) =>
+      devices.every(({ kind, externalBytes }) => kind === 'host' || externalBytes === 0),
+    );
     return supervised;
   }
 

@@ -1,6 +1,9 @@
+import { during } from '../during.js';
 import { loadOurs } from '../loaded.js';
+import { Machine } from '../machine.js';
+import { GPUS_MIB } from '../models.js';
 import type { Part } from '../part.js';
-import { LOGGING, PINNED, Supervised } from '../supervised.js';
+import { PINNED, Supervised } from '../supervised.js';
 
 /** At rest the devices are looked at once a second: by then it has grown by 20 MiB, and by a little more while a load runs. */
 const FOREIGN_MARGIN_MIB = 48;
@@ -12,7 +15,7 @@ export const foreign: Part = {
   weight: 1.5,
   run: (context) => {
     const margin = ['--models-memory-margin', String(FOREIGN_MARGIN_MIB)];
-    const setting = { models: context.models, args: [...PINNED, ...LOGGING, ...margin] };
+    const setting = { models: context.models, args: [...PINNED, ...margin] };
     return Supervised.on(context.rig, setting, async (supervised) => {
       await supervised.machine.foreignProgram(0, FOREIGN.mib, FOREIGN.growMibPerSecond);
       return loadOurs('foreign', supervised, context);
@@ -25,7 +28,7 @@ export const unpinned: Part = {
   story: 'the same without --ctx-size: every model takes the context that it was trained for',
   weight: 1,
   run: (context) => {
-    const args = ['--n-gpu-layers', '99', '--fit', 'off', '--parallel', '1', ...LOGGING];
+    const args = ['--n-gpu-layers', '99', '--fit', 'off', '--parallel', '1'];
     return Supervised.on(context.rig, { models: context.models, args }, (supervised) =>
       loadOurs('unpinned', supervised, context),
     );
@@ -33,17 +36,19 @@ export const unpinned: Part = {
 };
 
 /** Scratch memory that no log and no measurement speaks of, taken with the first kernels. */
-const POOL_MIB = 60;
+const POOL_MIB = 200;
 const GREEDY_MODELS = ['ant', 'bee'];
+/** As measured, the two need about 820 MiB with a CUDA context of 200 MiB each, as guessed at first up to 1040; really 1205. */
+const GREEDY_GPU_MIB = 1100;
 
 export const greedy: Part = {
   name: 'greedy',
   story: `models take ${POOL_MIB} MiB more than measured: two that should fit together do not, until that is learnt`,
   weight: 1,
   run: (context) => {
-    // Room for both as measured (about 392 and 412 MiB) and the margin, but not for what they take besides.
-    const setting = { gpus: [860], environment: { EMU_POOL_MIB: String(POOL_MIB) }, models: context.models };
-    return Supervised.on(context.rig, { ...setting, args: [...PINNED] }, async (supervised) => {
+    const environment = { EMU_POOL_MIB: String(POOL_MIB) };
+    const setting = { gpus: [GREEDY_GPU_MIB], environment, models: context.models, args: PINNED };
+    return Supervised.on(context.rig, setting, async (supervised) => {
       const result = await loadOurs('greedy', supervised, context, {
         models: GREEDY_MODELS,
         mayRunOut: GREEDY_MODELS.length,
@@ -54,14 +59,19 @@ export const greedy: Part = {
   },
 };
 
+const LATE_MILLIS = 1500;
+
 export const late: Part = {
   name: 'late',
-  story: 'memory of a process that has ended comes back 1.5 s later',
+  story: `memory of a process that has ended comes back ${LATE_MILLIS} ms later`,
   weight: 1.5,
-  run: (context) => {
-    const setting = { environment: { EMU_RELEASE_MS: '1500' }, models: context.models };
-    return Supervised.on(context.rig, { ...setting, args: [...PINNED, ...LOGGING] }, (supervised) =>
-      loadOurs('late', supervised, context),
-    );
-  },
+  run: ({ rig, models, ...context }) =>
+    during(new Machine(rig, GPUS_MIB), async (machine) => {
+      // Measured before: the contexts of four measuring children in a row, all of them late, would fill GPUs as small as these.
+      await during(await Supervised.start(machine, models, ...PINNED), () => Promise.resolve());
+      machine.environment['EMU_RELEASE_MS'] = String(LATE_MILLIS);
+      return during(await Supervised.start(machine, models, ...PINNED), (supervised) =>
+        loadOurs('late', supervised, { rig, models, ...context }),
+      );
+    }),
 };

@@ -1,6 +1,6 @@
 import { loadOurs } from '../loaded.js';
 import type { Part } from '../part.js';
-import { LOGGING, Supervised } from '../supervised.js';
+import { Supervised } from '../supervised.js';
 
 export const fitting: Part = {
   name: 'fitting',
@@ -8,9 +8,9 @@ export const fitting: Part = {
   weight: 1,
   run: (context) => {
     // On GPUs of 600 MiB its own margin of 1024 MiB would leave nothing to fit.
-    const args = ['--fit-target', '16', '--parallel', '1', ...LOGGING];
+    const args = ['--fit-target', '16', '--parallel', '1'];
     return Supervised.on(context.rig, { models: context.models, args }, (supervised) =>
-      loadOurs('fitting', supervised, context),
+      loadOurs('fitting', supervised, context, { fitsItself: true }),
     );
   },
 };

@@ -1,7 +1,7 @@
 import { compareAtRest } from '../agreement.js';
 import { ask } from '../clients.js';
 import { NO_COUNTS, type Part } from '../part.js';
-import { LOGGING, PINNED, Supervised } from '../supervised.js';
+import { PINNED, Supervised } from '../supervised.js';
 
 /** Room for one that is up and one that sleeps (its CUDA context of 200 MiB stays), not for two that are up. */
 const GPU_MIB = 700;
@@ -11,7 +11,7 @@ export const sleeping: Part = {
   story: 'a model that sleeps is counted for what it still holds, and wakes only when there is room for it',
   weight: 0,
   run: ({ rig, models }) => {
-    const setting = { gpus: [GPU_MIB], models, args: [...PINNED, ...LOGGING, '--sleep-idle-seconds', '1'] };
+    const setting = { gpus: [GPU_MIB], models, args: [...PINNED, '--sleep-idle-seconds', '1'] };
     return Supervised.on(rig, setting, async (supervised) => {
       const failures = [await ask(supervised.url, 'ant')];
       await untilAsleep(supervised);

@@ -5,7 +5,7 @@ import { Machine } from '../machine.js';
 import { GPUS_MIB } from '../models.js';
 import { NO_COUNTS, type Context, type Part, type Row } from '../part.js';
 import { loadStockRouter } from '../stock-router.js';
-import { LOGGING, PINNED, Supervised } from '../supervised.js';
+import { PINNED, Supervised } from '../supervised.js';
 
 export const swapping: Part = {
   name: 'swapping',
@@ -27,9 +27,7 @@ export const swapping: Part = {
 
 function serveOurs(context: Context): ReturnType<typeof loadOurs> {
   const { rig, models } = context;
-  return Supervised.on(rig, { models, args: [...PINNED, ...LOGGING] }, (supervised) =>
-    loadOurs('swapping', supervised, context),
-  );
+  return Supervised.on(rig, { models, args: [...PINNED] }, (supervised) => loadOurs('swapping', supervised, context));
 }
 
 function serveStock(context: Context, modelsMax: number): Promise<{ readonly served: Served; readonly row: Row }> {
