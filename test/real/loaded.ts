@@ -26,6 +26,7 @@ export async function loadOurs(
   {
     models = Object.keys(MODELS),
     mayRunOut = 0,
+    fitsItself = false,
   }: { readonly models?: readonly string[]; readonly mayRunOut?: number; readonly fitsItself?: boolean } = {},
 ): Promise<PartResult & { readonly served: Served }> {
   const served = await runLoad({ ...loadOf(context), models, url: supervised.url });
