@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -42,7 +42,8 @@ export class Machine implements AsyncDisposable {
   readonly directory: string = mkdtempSync(join(tmpdir(), 'real-'));
   readonly environment: NodeJS.ProcessEnv;
   readonly #ledger = `/dev/shm/llm-tui-${randomUUID()}.bin`;
-  readonly #foreign: ChildProcess[] = [];
+  readonly #started: ChildProcess[] = [];
+  readonly #abandoned = (): void => this.#abandon();
 
   /** @param gpusMib total MiB of each GPU @param extra more of the rig's variables, e.g. EMU_RELEASE_MS */
   constructor(rig: Rig, gpusMib: readonly number[], extra: Readonly<Record<string, string>> = {}) {
@@ -53,6 +54,7 @@ export class Machine implements AsyncDisposable {
       ...{ EMU_GPUS: gpusMib.join(','), EMU_LEDGER: this.#ledger, ...extra },
       ...{ XDG_RUNTIME_DIR: this.directory, XDG_STATE_HOME: this.directory, NODE_ENV: 'production' },
     };
+    process.once('exit', this.#abandoned);
   }
 
   /** The emulated ledger itself. */
@@ -86,7 +88,6 @@ export class Machine implements AsyncDisposable {
   async foreignProgram(gpu: number, mib: number, growMibPerSecond: number | null = null): Promise<ChildProcess> {
     const grow = growMibPerSecond === null ? [] : ['--grow', String(growMibPerSecond)];
     const child = this.start('emu-ctl', ['hog', String(gpu), String(mib), ...grow]);
-    this.#foreign.push(child);
     const { pid } = child;
     await until('the foreign program holds memory', async () =>
       (await this.gpus())[gpu]?.processes.some((other) => other.pid === pid),
@@ -96,11 +97,25 @@ export class Machine implements AsyncDisposable {
 
   /** Starts a program that sees the emulated GPUs. */
   start(program: string, args: readonly string[]): ChildProcess {
-    return spawn(this.rig.emuEnv, [program, ...args], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const options = { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] } satisfies SpawnOptions;
+    const child = spawn(this.rig.emuEnv, [program, ...args], options);
+    this.#started.push(child);
+    return child;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#foreign.map((child) => end(child, 'SIGKILL')));
+    process.off('exit', this.#abandoned);
+    await Promise.all(this.#started.map((child) => end(child, 'SIGKILL')));
+    this.#remove();
+  }
+
+  /** This run ends before its time: nothing that it has started stays. */
+  #abandon(): void {
+    for (const child of this.#started) child.kill('SIGKILL');
+    this.#remove();
+  }
+
+  #remove(): void {
     rmSync(this.directory, { recursive: true, force: true });
     rmSync(this.#ledger, { force: true });
     rmSync(`${this.#ledger}.fault`, { force: true });

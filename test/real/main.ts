@@ -74,6 +74,9 @@ function fail(message: string): never {
   process.exit(2);
 }
 
+// Whoever interrupts it finds nothing left: see Machine.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+
 try {
   await main();
 } catch (error) {
