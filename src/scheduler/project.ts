@@ -27,7 +27,7 @@ export function project(state: State): SchedulerSnapshot {
 /** One model of what `project` shows; null for an unknown one. */
 export function projectModel(state: State, id: ModelId): ModelView | null {
   const model = modelOf(state, id);
-  return model === null ? null : modelView(model);
+  return model === null ? null : modelView(state.devices, model);
 }
 
 function devicesInOrder(state: State): readonly Device[] {
