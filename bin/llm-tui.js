@@ -32,7 +32,9 @@ async function start() {
 function endWithLauncher() {
   if (process.env[LAUNCHED] === undefined) return;
   delete process.env[LAUNCHED];
-  process.once('disconnect', () => process.kill(process.pid, 'SIGHUP'));
+  // To `serve` a hang-up means something else.
+  const signal = process.argv[2] === 'serve' ? 'SIGTERM' : 'SIGHUP';
+  process.once('disconnect', () => process.kill(process.pid, signal));
   process.channel?.unref();
 }
 
@@ -55,7 +57,8 @@ function restartWithNewerNode() {
     // A terminal sends Ctrl-C and hang-up to the whole foreground group, so the child has SIGINT and SIGHUP
     // already; passing on what came to this process alone cannot be told apart, and twice means "stop all".
     process.on(signal, () => {
-      if (signal === 'SIGTERM' || signal === 'SIGCONT') child.kill(signal);
+      const isForServe = signal === 'SIGHUP' && process.argv[2] === 'serve';
+      if (signal === 'SIGTERM' || signal === 'SIGCONT' || isForServe) child.kill(signal);
     });
   }
   child.on('error', (error) => {

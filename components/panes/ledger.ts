@@ -114,6 +114,8 @@ function askerText(decision: Decision): string {
       return 'the operator';
     case 'pin':
       return 'a pin';
+    case 'startup':
+      return 'its preset (load-on-startup)';
     case 'system':
       return 'the supervisor itself';
   }

@@ -1,6 +1,7 @@
 import type { Millis } from '../scheduler/units.js';
 import type { CatalogEntry, ChildOption, EntrySource } from './entry.js';
 import type { FoundModel } from './found-model.js';
+import type { LaunchBy } from './lay-drafts.js';
 import type { HeaderReader } from './gguf-header.js';
 import { MODEL_OPTIONS } from './known-keys.js';
 import { findShards, inspectFiles, type ModelPaths } from './model-files.js';
@@ -18,7 +19,7 @@ export interface ModelDraft {
 export interface BuildContext {
   readonly options: OptionTable;
   readonly needsModelFile: boolean;
-  readonly stopTimeoutMillis: Millis;
+  readonly defaults: { readonly stopTimeoutMillis: Millis; readonly idleTimeoutMillis?: Millis };
   readonly headers: HeaderReader;
 }
 
@@ -34,8 +35,9 @@ function fetchesModel(settings: ModelSettings): boolean {
   return MODEL_OPTIONS.some((name) => name !== 'model' && textOf(settings, name) !== null);
 }
 
-/** The options by which a child loads what a directory holds. */
-export function optionsOfFound(found: FoundModel): ModelSettings {
+/** The options by which a child loads what a directory or the cache holds. */
+export function optionsOfFound(found: FoundModel, launchBy: LaunchBy): ModelSettings {
+  if (found.source.kind === 'cache' && launchBy === 'repo') return { options: new Map([['hf-repo', found.id]]) };
   const options = new Map<string, string>([['model', found.shards[0] ?? found.source.path]]);
   if (found.projector !== null) options.set('mmproj', found.projector);
   if (found.draft !== null) options.set('model-draft', found.draft);
@@ -65,8 +67,8 @@ export async function buildEntry(draft: ModelDraft, context: BuildContext): Prom
     pin: settings.pin ?? false,
     priority: settings.priority ?? 0,
     loadOnStartup: settings.loadOnStartup ?? false,
-    idleTimeoutMillis: settings.idleTimeoutMillis ?? null,
-    stopTimeoutMillis: settings.stopTimeoutMillis ?? context.stopTimeoutMillis,
+    idleTimeoutMillis: settings.idleTimeoutMillis ?? context.defaults.idleTimeoutMillis ?? 0,
+    stopTimeoutMillis: settings.stopTimeoutMillis ?? context.defaults.stopTimeoutMillis,
     ...(settings.loadTimeoutMillis === undefined ? {} : { loadTimeoutMillis: settings.loadTimeoutMillis }),
     contextTokens: Number.isSafeInteger(ctxSize) && ctxSize > 0 ? ctxSize : null,
   };
@@ -93,7 +95,7 @@ async function pathsOf(
   found: FoundModel | null,
 ): Promise<{ readonly paths: ModelPaths | null; readonly problem: string | null }> {
   const model = textOf(settings, 'model');
-  if (model === null) return { paths: null, problem: null };
+  if (model === null) return pathsInCache(settings, found);
   const projector = textOf(settings, 'mmproj');
   const draft = textOf(settings, 'model-draft');
   if (found !== null && found.shards[0] === model) {
@@ -101,6 +103,18 @@ async function pathsOf(
   }
   const { shards, problem } = await findShards(model);
   return { paths: { shards, projector, draft }, problem };
+}
+
+/** A model that the child finds by its repository: the files that it will find, when they are there. */
+function pathsInCache(
+  settings: ModelSettings,
+  found: FoundModel | null,
+): { readonly paths: ModelPaths | null; readonly problem: string | null } {
+  if (found?.source.kind !== 'cache') return { paths: null, problem: null };
+  const withProjector = settings.options.get('mmproj-auto') !== false;
+  const projector = textOf(settings, 'mmproj') ?? (withProjector ? found.projector : null);
+  const paths = { shards: found.shards, projector, draft: textOf(settings, 'model-draft') };
+  return { paths, problem: found.problem };
 }
 
 function textOf({ options }: ModelSettings, name: string): string | null {

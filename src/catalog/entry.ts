@@ -40,7 +40,7 @@ export interface ModelFiles {
 
 /** Where an entry comes from, for the screen and for messages. */
 export interface EntrySource {
-  readonly kind: 'directory' | 'preset' | 'sample';
+  readonly kind: 'directory' | 'preset' | 'sample' | 'cache';
   readonly path: string;
   /** Line of the section in a preset, counted from 1. */
   readonly line: number | null;
@@ -64,8 +64,8 @@ export interface CatalogEntry {
   readonly pin: boolean;
   readonly priority: number;
   readonly loadOnStartup: boolean;
-  /** Null: the engine's default; 0: never. */
-  readonly idleTimeoutMillis: Millis | null;
+  /** 0: it is never unloaded for being idle. */
+  readonly idleTimeoutMillis: Millis;
   readonly stopTimeoutMillis: Millis;
   /** How long a load may give no sign of life; 0: for ever; absent: as for all. */
   readonly loadTimeoutMillis?: Millis;

@@ -13,6 +13,10 @@ export interface ModelSettings {
   readonly stopTimeoutMillis?: Millis;
   /** 0: never. */
   readonly loadTimeoutMillis?: Millis;
+  /** The engine that it asks for, and the line of the preset where it does. */
+  readonly engine?: { readonly name: 'auto' | 'llama-server' | 'embedded' | 'sim'; readonly line: number };
+  /** Models of the cache that load the same file are hidden. */
+  readonly dedupCacheModels?: boolean;
 }
 
 export const NO_SETTINGS: ModelSettings = { options: new Map() };

@@ -22,6 +22,8 @@ export interface PresetSection {
 export interface GrammarNotice {
   readonly line: number;
   readonly message: string;
+  /** True for what llama-server would not start on; see Presets.faults. */
+  readonly refused?: boolean;
 }
 
 export interface PresetText {
@@ -71,6 +73,10 @@ class Reader {
     this.notices.push({ line, message });
   }
 
+  #refuse(line: number, message: string): void {
+    this.notices.push({ line, message, refused: true });
+  }
+
   read(text: string, line: number): void {
     if (NOTHING.test(text)) return;
     if (text.includes('\uFFFD')) this.say(line, 'this line holds bytes that are not UTF-8; save the file as UTF-8');
@@ -80,7 +86,7 @@ class Reader {
     }
     const match = KEY_LINE.exec(text);
     if (match === null) {
-      this.say(line, `cannot be read and is left out: ${quote(text)}${hintFor(text)}`);
+      this.#refuse(line, `cannot be read and is left out: ${quote(text)}${hintFor(text)}`);
       return;
     }
     this.#key(match[1] ?? '', match[2] ?? '', line);
@@ -94,7 +100,7 @@ class Reader {
     const name = headerName(text);
     if (name === null) {
       this.#current = null;
-      this.say(
+      this.#refuse(
         line,
         `is no section header and is left out, with the keys below it: ${quote(text)}; write it as [NAME]`,
       );

@@ -6,11 +6,14 @@ import { findOption, nearestOption, type OptionMatch, type OptionTable, truthOf 
 import type { GrammarNotice, PresetKey, PresetSection } from './preset-grammar.js';
 import { quote } from './quote.js';
 
-const ENGINES = ['auto', 'llama-server', 'embedded', 'sim'];
+const ENGINES = ['auto', 'llama-server', 'embedded', 'sim'] as const;
 const TRUTH_WORDS = 'true, on, 1, enabled or false, off, 0, disabled';
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
-type Say = (line: number, message: string) => void;
+type Say = (line: number, message: string, refused?: boolean) => void;
+
+/** The section that is laid under all models. */
+export const FOR_ALL = '*';
 
 export interface SectionReading {
   /** Null when llama-server would refuse to start on the section. */
@@ -21,13 +24,15 @@ export interface SectionReading {
 /** Reads the keys of one section as options of the child and as settings of ours. Never throws. */
 export function readSection(section: PresetSection, table: OptionTable): SectionReading {
   const notices: GrammarNotice[] = [];
-  const say: Say = (line, message) => {
-    notices.push({ line, message });
+  const say: Say = (line, message, refused = false) => {
+    notices.push(refused ? { line, message, refused } : { line, message });
   };
   const options = new Map<string, ChildOption['value']>();
   const settings: Writable<ModelSettings> = { options };
   let refused = false;
-  for (const entry of section.keys) {
+  // llama-server takes the keys in the order of their bytes: of two names of one option the later one there counts.
+  const keys = section.keys.toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  for (const entry of keys) {
     const { key, line } = entry;
     if (key === 'version') continue;
     if (isPresetOnly(key)) {
@@ -38,13 +43,16 @@ export function readSection(section: PresetSection, table: OptionTable): Section
     if (isRouterOwned(match?.spec.name ?? key)) {
       say(line, `key ${quote(key)} is ignored: it is the router's; give it to the router itself, on its command line`);
     } else if (match === null) {
-      refused = true;
-      say(line, unknownKey(section.name, key, table));
+      // Going on without all of [*] would change every model, down to the memory that it takes; one key changes the least.
+      refused ||= section.name !== FOR_ALL;
+      say(line, unknownKey(section.name, key, table), true);
     } else {
       const value = optionValue(match, entry, say);
       if (options.has(match.spec.name)) {
-        say(line, `key ${quote(key)} is another name of "${match.spec.name}", which is given above; this one counts`);
-        options.delete(match.spec.name);
+        say(
+          line,
+          `key ${quote(key)} is another name of "${match.spec.name}", which is given too; this one counts, wherever it stands`,
+        );
       }
       options.set(match.spec.name, value);
     }
@@ -55,7 +63,8 @@ export function readSection(section: PresetSection, table: OptionTable): Section
 function unknownKey(section: string, key: string, table: OptionTable): string {
   const nearest = nearestOption(table, key, PRESET_ONLY_KEYS);
   const meant = nearest === null ? 'no option is called so' : `did you mean "${nearest}"?`;
-  return `unknown key ${quote(key)}, on which llama-server would not start: section ${quote(section)} is left out; ${meant}`;
+  const without = section === FOR_ALL ? 'the key' : `section ${quote(section)}`;
+  return `unknown key ${quote(key)}, on which llama-server would not start: ${without} is left out; ${meant}`;
 }
 
 /**
@@ -116,13 +125,17 @@ function readOwnKey(key: PresetOnlyKey, { value, line }: PresetKey, settings: Wr
       return;
     }
     case 'engine':
-      if (ENGINES.includes(value))
-        say(line, `key "engine" is ignored: all models run on the engine chosen with --engine`);
+      if (isEngine(value)) settings.engine = { name: value, line };
       else say(line, `${quote(value)} is no engine and is ignored; write one of ${ENGINES.join(', ')}`);
       return;
     case 'dedup-cache-models':
+      settings.dedupCacheModels = yesOrNo(key, value, line, say);
       return;
   }
+}
+
+function isEngine(value: string): value is (typeof ENGINES)[number] {
+  return (ENGINES as readonly string[]).includes(value);
 }
 
 function yesOrNo(key: string, value: string, line: number, say: Say): boolean {

@@ -4,7 +4,8 @@ import type { CatalogNotice } from './entry.js';
 import { type ModelSettings, NO_SETTINGS } from './model-settings.js';
 import type { OptionTable } from './option-table.js';
 import { DEFAULT_SECTION, type GrammarNotice, parsePresetText } from './preset-grammar.js';
-import { readSection } from './preset-section.js';
+import { FOR_ALL, readSection } from './preset-section.js';
+import { canonicalTag } from './hf-cache/repo-files.js';
 import { quote } from './quote.js';
 
 /** A section that names a model. */
@@ -24,9 +25,12 @@ export interface Presets {
   readonly models: readonly PresetModel[];
   /** In line order. */
   readonly notices: readonly CatalogNotice[];
+  /** Not even a comment is in it. */
+  readonly isEmpty: boolean;
+  /** Those of the notices on which llama-server would not start: the file may be half-written. */
+  readonly faults: readonly CatalogNotice[];
 }
 
-const FOR_ALL = '*';
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -57,7 +61,8 @@ export function readPresetText(path: string, text: string, table: OptionTable): 
   const notices: GrammarNotice[] = [...grammarNotices];
   const models = new Map<string, PresetModel>();
   let defaults = NO_SETTINGS;
-  for (const section of sections) {
+  // llama-server takes sections in the order of their bytes: of two names of one model the later one there counts.
+  for (const section of sections.toSorted((left, right) => (left.name < right.name ? -1 : 1))) {
     const { settings, notices: own } = readSection(section, table);
     notices.push(...own);
     if (settings === null) continue;
@@ -76,21 +81,24 @@ export function readPresetText(path: string, text: string, table: OptionTable): 
         line,
         message: `section ${quote(section.name)} names the model of line ${earlier.line} again and replaces it`,
       });
-      models.delete(id);
     }
     models.set(id, { id, line, settings });
   }
   const inOrder = notices.sort((left, right) => left.line - right.line);
+  const located = (list: readonly GrammarNotice[]): CatalogNotice[] =>
+    list.map(({ line, message }) => ({ path, line, message }));
   return {
     path,
     defaults,
-    models: [...models.values()],
-    notices: inOrder.map(({ line, message }) => ({ path, line, message })),
+    isEmpty: text.trim() === '',
+    models: [...models.values()].sort((left, right) => left.line - right.line),
+    notices: located(inOrder),
+    faults: located(inOrder.filter(({ refused }) => refused === true)),
   };
 }
 
-/** `repo:tag` becomes `repo:TAG`. */
+/** `repo:tag` becomes `repo:TAG`, and `repo:UD-Q4_K_XL` becomes `repo:Q4_K_XL`: what counts is the quantisation. */
 function canonicalName(name: string): string {
   const colon = name.lastIndexOf(':');
-  return colon <= 0 ? name : name.slice(0, colon + 1) + name.slice(colon + 1).toUpperCase();
+  return colon < 0 || name === DEFAULT_SECTION ? name : name.slice(0, colon + 1) + canonicalTag(name.slice(colon + 1));
 }

@@ -26,6 +26,7 @@ export function toModelSpec(
     priority: entry.priority,
     pinned: entry.pin,
     stopTimeoutMillis: entry.stopTimeoutMillis,
+    idleTimeoutMillis: entry.idleTimeoutMillis,
     invalid: entry.invalid,
     fingerprint: fingerprintOf(entry, fingerprintExtra),
     known: null,

@@ -1,4 +1,6 @@
+import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { ReloadReport } from '../supervisor/catalog-reload.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { plainLine } from './plain-lines.js';
 import { startServing, type Serving } from './serve.js';
@@ -24,7 +26,7 @@ export async function serveCommand(command: Command, args: readonly string[]): P
     const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir));
     tellStarter({ type: 'ready', url: serving.url });
     printDecisions(serving);
-    stopOnSignals(serving);
+    obeySignals(serving);
     await serving.ended;
     process.exit(0);
   } catch (error) {
@@ -56,6 +58,38 @@ function printDecisions({ supervisor, url }: Serving): void {
   });
 }
 
-function stopOnSignals(serving: Serving): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => serving.stop());
+/** A terminal that goes sends SIGHUP too: then this ends like any program; sent by hand it means "read again". */
+function obeySignals({ supervisor, stop }: Serving): void {
+  let stopping = false;
+  const stopFor = (): void => {
+    stopping = true;
+    stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopFor);
+  const hadTerminal = hasTerminal();
+  process.on('SIGHUP', () => {
+    if (!hadTerminal || hasTerminal()) {
+      supervisor.reloadCatalog().then(
+        (report) => process.stdout.write(`${sayReload(report)}\n`),
+        (error: unknown) => supervisor.notice(error instanceof Error ? error.message : String(error)),
+      );
+    } else if (!stopping) {
+      stopFor();
+    }
+  });
+}
+
+/** Whether a terminal controls this process (POSIX). */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function sayReload({ added, changed, removed, errors }: ReloadReport): string {
+  const counts = `${added.length} new, ${changed.length} changed, ${removed.length} gone`;
+  return `models read again: ${counts}${errors.map((error) => `; ${error}`).join('')}`;
 }

@@ -24,6 +24,10 @@ export interface ServeFlags {
   readonly stateDir: string | null;
   readonly maxWaitMillis: Millis;
   readonly queueMax: number;
+  /** For models whose preset says nothing; 0: never. */
+  readonly idleTimeoutMillis: Millis;
+  /** Reads the models again when a source of theirs changes. */
+  readonly watch: boolean;
   readonly queueTimeoutMillis: Millis;
   readonly policy: PolicyName;
   readonly admission: AdmissionMode;
@@ -87,6 +91,11 @@ export function addServeFlags(command: Command): Command {
       .choices(['wait', 'refuse', 'proceed'])
       .default('wait'),
     flag('--min-residency <seconds>', 'a model that has been up for less is not evicted').default('0'),
+    flag(
+      '--idle-timeout <seconds>',
+      'a model without requests for so long is unloaded, unless its preset says otherwise; 0: never',
+    ).default('0'),
+    flag('--watch', 'read the models again when the preset file or the models directory changes'),
     flag('--queue-timeout <seconds>', 'a request waits for so long at most; 0: no limit').default('0'),
     flag('--queue-max <n>', 'requests that may wait at the same time; 0: no limit').default('256'),
     flag('--load-timeout <seconds>', 'a load that gives no sign of life for so long is stopped; 0: no limit').default(
@@ -163,6 +172,8 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     stateDir: text('stateDir'),
     maxWaitMillis: whole('maxWait', '--max-wait', 1e6) * 1000,
     queueTimeoutMillis: whole('queueTimeout', '--queue-timeout', 1e6) * 1000,
+    idleTimeoutMillis: whole('idleTimeout', '--idle-timeout', 1e6) * 1000,
+    watch: given['watch'] === true,
     policy: (text('policy') ?? 'lru') as PolicyName,
     admission: (text('admission') ?? 'wait') as AdmissionMode,
     minResidencyMillis: whole('minResidency', '--min-residency', 1e6) * 1000,

@@ -3,7 +3,10 @@ import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { tryLock, type FileLock } from '../../native/flock.js';
-import { loadCatalog, type LoadedCatalog } from '../catalog/catalog.js';
+import type { LoadedCatalog } from '../catalog/catalog.js';
+import { CatalogReader } from '../catalog/catalog-reader.js';
+import { hfCacheDirectory } from '../catalog/hf-cache/cache-directory.js';
+import { SourceWatch } from '../catalog/source-watch.js';
 import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
 import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
@@ -68,18 +71,22 @@ export async function startServing(
     const leftovers = await endLeftovers(paths.instances);
     await binaries.save(writeAtomically);
     if (sim !== null) rmSync(paths.simulation, { recursive: true, force: true });
-    const catalog = await loadCatalog({
+    const reader = new CatalogReader({
+      hfCache: sim === null ? hfCacheDirectory(process.env) : null,
       modelsDir: flags.modelsDir,
       presetFile: flags.modelsPreset,
       sampleModels: flags.sampleModels ? await writeSamples(paths) : [],
       options: engine.options,
+      engine: engine.name,
+      launchBy: engine.name === 'llama-server' ? 'repo' : 'file',
       needsModelFile: sim === null,
       commandLine,
-      defaults: { stopTimeoutMillis: STOP_TIMEOUT_MILLIS },
+      defaults: { stopTimeoutMillis: STOP_TIMEOUT_MILLIS, idleTimeoutMillis: flags.idleTimeoutMillis },
     });
+    const catalog = await reader.read();
     if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
     const probes = createProbes(await probesFor(sim, paths));
-    const supervisor = makeSupervisor(flags, paths, { engine, sim }, catalog, probes);
+    const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, probes);
     supervisor.notice(...leftovers);
     return await open(flags, paths, supervisor, probes, () => lock.release());
   } catch (error) {
@@ -131,7 +138,7 @@ function makeSupervisor(
   flags: ServeFlags,
   paths: Paths,
   { engine }: ChosenEngine,
-  catalog: LoadedCatalog,
+  { reader, catalog }: { readonly reader: CatalogReader; readonly catalog: LoadedCatalog },
   probes: CombinedProbe,
 ): Supervisor {
   const settings: Settings = {
@@ -155,9 +162,9 @@ function makeSupervisor(
   const supervisor: Supervisor = new Supervisor({
     settings,
     engine,
-    entries: catalog.entries,
-    specsOf: (sample) =>
-      catalog.entries.map((entry) => toModelSpec(entry, engine.estimate(entry, sample.devices), startedBy, fits)),
+    catalog,
+    readCatalog: () => reader.read(),
+    specOf: (entry, sample) => toModelSpec(entry, engine.estimate(entry, sample.devices), startedBy, fits),
     sample: (trees) => probes.sample(trees),
     pins: new PinStore(paths.stateDirectory),
     measurements: new MeasurementStore({
@@ -177,9 +184,7 @@ function makeSupervisor(
       engine: { name: engine.name, reason: engine.reason, simulated: engine.simulated },
       startedWith: flags.startedWith,
       sources: sourcesOf(flags, paths),
-      notices: catalog.notices.map(
-        ({ path, line, message }) => `${path}${line === null ? '' : `:${line}`}: ${message}`,
-      ),
+      notices: [],
     },
     journal: journalOf(flags, paths, startedAt),
     now,
@@ -210,7 +215,9 @@ async function open(
 ): Promise<Serving> {
   let ending: Promise<void> | null = null;
   const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<undefined>();
+  const watch = flags.watch ? new SourceWatch(flags, () => supervisor.catalogChanged()) : null;
   const stop = (): void => {
+    watch?.close();
     if (ending !== null) {
       supervisor.killAll();
       return;
@@ -250,6 +257,7 @@ async function open(
   }
   await supervisor.start();
   owner.start();
+  supervisor.notice(...(watch?.start() ?? []));
   return { supervisor, url: supervisor.info.url, ended, stop };
 }
 

@@ -12,7 +12,11 @@ export const streamModelEvents: Handler = ({ request, response }, { supervisor }
     if (message.type === 'snapshot') news.begin(message.snapshot.models);
     if (message.type === 'delta') news.changed(message.delta);
   });
-  stream.onClose(stop);
+  const stopEvents = supervisor.onModelEvent((event) => stream.send(null, event));
+  stream.onClose(() => {
+    stop();
+    stopEvents();
+  });
 };
 
 /** Tells one client what it has not been told yet. */
@@ -33,17 +37,12 @@ class ModelNews {
   }
 
   changed({ models = [], modelOrder }: Delta): void {
-    if (modelOrder !== undefined) this.#reloaded(new Set(modelOrder));
+    if (modelOrder !== undefined) this.#forget(new Set(modelOrder));
     for (const model of models) this.#tell(model);
   }
 
-  #reloaded(present: ReadonlySet<string>): void {
-    for (const model of this.#told.keys()) {
-      if (present.has(model)) continue;
-      this.#told.delete(model);
-      this.#stream.send(null, { model, event: 'model_remove' });
-    }
-    this.#stream.send(null, { model: '*', event: 'models_reload' });
+  #forget(present: ReadonlySet<string>): void {
+    for (const model of this.#told.keys()) if (!present.has(model)) this.#told.delete(model);
   }
 
   #tell(model: ModelView): void {

@@ -12,6 +12,9 @@ const MAX_COMMAND_BYTES = 64 * 1024;
 /** State words as llama-server's router says them; a stopping model holds its memory still. */
 type WireStatus = 'unloaded' | 'loading' | 'loaded' | 'sleeping';
 
+/** Where a model comes from, as llama-server's router says it; it knows no samples. */
+const WIRE_SOURCES = { cache: 'cache', directory: 'models_dir', preset: 'preset', sample: 'sample' } as const;
+
 export function wireStatus(model: ModelView): WireStatus {
   switch (model.word) {
     case 'ready':
@@ -30,7 +33,9 @@ export function wireStatus(model: ModelView): WireStatus {
 }
 
 /** `GET /models`: every model, whether it runs or not. */
-export const listModels: Handler = ({ response }, { supervisor }) => {
+export const listModels: Handler = async ({ response, query }, { supervisor }) => {
+  // As with llama-server, any value but none asks for it.
+  if ((query.get('reload') ?? '') !== '') await supervisor.reloadCatalog();
   const { models } = supervisor.snapshot();
   const data = models.flatMap((model) => {
     const entry = supervisor.entry(model.id);
@@ -66,14 +71,14 @@ function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView)
     owned_by: 'llamacpp',
     created: Math.floor(supervisor.info.startedAt / 1000),
     path: entry.files?.shards[0] ?? null,
-    in_cache: false,
+    in_cache: entry.source.kind === 'cache',
     status: statusOf(entry, model),
     architecture: {
       input_modalities: entry.files?.projector == null ? ['text'] : ['text', 'image'],
       output_modalities: ['text'],
     },
-    source: entry.source.kind === 'directory' ? 'models_dir' : entry.source.kind,
-    can_remove: false,
+    source: WIRE_SOURCES[entry.source.kind],
+    can_remove: entry.source.kind === 'cache',
     meta: metaOf(entry, model),
     context_length: model.contextTokens ?? entry.contextTokens ?? header?.trainedContextTokens ?? null,
     memory: supervisor.memoryOf(model.id),

@@ -57,6 +57,7 @@ export const supervisorApi: Handler = (exchange, context) => {
     const read = READS.get(verb);
     if (read !== undefined) return read(exchange, context);
   }
+  if (method === 'POST' && verb === 'reload') return reload(exchange, context);
   if (method === 'POST' && Object.hasOwn(ACTIONS, verb)) return operate(exchange, context, verb as OperatorAction);
   if (method === 'POST' && local && (verb === 'shutdown' || verb === 'detach')) {
     sendJson(response, 200, { success: true });
@@ -70,6 +71,10 @@ export const supervisorApi: Handler = (exchange, context) => {
     message: `${method} ${path.slice(0, 100)} is not a route of the supervisor`,
   });
 };
+
+async function reload({ response }: Exchange, { supervisor }: RouterContext): Promise<void> {
+  sendJson(response, 200, await supervisor.reloadCatalog());
+}
 
 async function operate(exchange: Exchange, context: RouterContext, action: OperatorAction): Promise<void> {
   const { supervisor, held } = context;

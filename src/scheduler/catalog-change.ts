@@ -1,10 +1,11 @@
 import type { EventBody } from './events.js';
 import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
-import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
+import { watchIdle } from './idle.js';
+import { dropEntry, forgetPinnedEntry, rejectWaiters, wantAtStart, wantPinned } from './queue.js';
 import { unknownModel } from './leases.js';
 import { cancelMeasuring, wantMeasured } from './measure.js';
 import type { Model, ModelSpec } from './state.js';
-import { modelOf, ownModels, patchModel, type Turn } from './turn.js';
+import { modelOf, ownModels, patchInstance, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
 /**
@@ -21,7 +22,7 @@ export function onCatalog(turn: Turn, event: Extract<EventBody, { type: 'catalog
     const known = modelOf(turn.state, spec.id);
     const pinned = spec.pinned || pins.has(spec.id);
     if (known === null) ownModels(turn)[spec.id] = newModel(spec, pinned);
-    else update(turn, known, spec, pinned);
+    else update(turn, known, spec, pins.has(spec.id));
   }
   for (const id of before) if (!listed.has(id)) remove(turn, id);
 
@@ -31,6 +32,7 @@ export function onCatalog(turn: Turn, event: Extract<EventBody, { type: 'catalog
     wantMeasured(turn, spec.id, false);
     if (modelOf(turn.state, spec.id)?.pinned) wantPinned(turn, spec.id);
   }
+  for (const id of event.startup ?? []) wantAtStart(turn, id);
 }
 
 /** The first of two entries with one id keeps it. `__proto__` cannot be a key of plain data. */
@@ -71,16 +73,32 @@ function whatIsKnown({ known }: ModelSpec): Pick<Model, Learnt> {
   };
 }
 
-function update(turn: Turn, known: Model, spec: ModelSpec, pinned: boolean): void {
+function update(turn: Turn, known: Model, spec: ModelSpec, pinnedByOperator: boolean): void {
   const changed = known.spec.fingerprint !== spec.fingerprint;
+  const pinned = pinnedAfter(known, spec, pinnedByOperator);
   patchModel(turn, spec.id, { spec, pinned, removed: false });
   if (pinned) keepPinned(turn, spec.id);
+  else forgetPinnedEntry(turn, spec.id);
+  keepWhatIsBack(turn, known, spec);
+  if (spec.idleTimeoutMillis !== known.spec.idleTimeoutMillis) watchIdle(turn, spec.id);
   if (!changed) return;
   cancelMeasuring(turn, spec.id);
   patchModel(turn, spec.id, { failures: 0, retryAt: 0, ...whatIsKnown(spec) });
   if (known.instance !== null && known.instance.fingerprint !== spec.fingerprint) {
     leave(turn, known, { kind: 'catalog', change: 'changed' });
   }
+}
+
+/** An instance that was to leave for a change that has been taken back stays, as long as it is still there. */
+function keepWhatIsBack(turn: Turn, { instance }: Model, spec: ModelSpec): void {
+  if (instance?.draining?.kind !== 'catalog' || instance.fingerprint !== spec.fingerprint) return;
+  patchInstance(turn, spec.id, { draining: null });
+}
+
+/** A preset's `pin` counts when it is read first and when it changes: what the operator has undone stays undone. */
+function pinnedAfter(known: Model, spec: ModelSpec, pinnedByOperator: boolean): boolean {
+  const asBefore = known.spec.pinned === spec.pinned && !known.removed;
+  return pinnedByOperator || (asBefore ? known.pinned && spec.pinned : spec.pinned);
 }
 
 function remove(turn: Turn, id: ModelId): void {

@@ -23,6 +23,8 @@ export type Asker =
   | { readonly kind: 'request'; readonly request: RequestId }
   | { readonly kind: 'operator' }
   | { readonly kind: 'pin' }
+  /** Its preset wants it loaded when the supervisor starts. */
+  | { readonly kind: 'startup' }
   | { readonly kind: 'system' };
 
 /** The ledger of one device at the moment of the decision; the first four parts add up to the total. */

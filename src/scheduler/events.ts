@@ -34,7 +34,13 @@ export type Event = { readonly at: Millis } & EventBody;
 export type EventBody =
   | { readonly type: 'configured'; readonly settings: Settings }
   /** The whole catalog, at start and after each reload; `pins` are those the operator set. */
-  | { readonly type: 'catalog'; readonly models: readonly ModelSpec[]; readonly pins: readonly ModelId[] }
+  | {
+      readonly type: 'catalog';
+      readonly models: readonly ModelSpec[];
+      readonly pins: readonly ModelId[];
+      /** Those to be loaded now, through admission like any other; only at start. */
+      readonly startup?: readonly ModelId[];
+    }
   | {
       readonly type: 'sample';
       /** When the probes were asked; what happened later may not show in the figures. */
@@ -127,5 +133,12 @@ export type TimerName =
   | { readonly kind: 'measure-limit'; readonly model: ModelId; readonly fingerprint: string; readonly since: Millis }
   | { readonly kind: 'queue-timeout'; readonly model: ModelId; readonly request: RequestId }
   | { readonly kind: 'min-residency'; readonly model: ModelId; readonly generation: number }
+  /** `limitMillis` is the idle timeout that it was armed for: one that has been changed since has a timer of its own. */
+  | {
+      readonly kind: 'idle';
+      readonly model: ModelId;
+      readonly generation: number;
+      readonly limitMillis: Millis;
+    }
   | { readonly kind: 'drain'; readonly model: ModelId; readonly generation: number }
   | { readonly kind: 'max-wait'; readonly model: ModelId; readonly since: Millis };

@@ -1,9 +1,9 @@
 import type { EventBody, OperatorAction } from './events.js';
 import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { measureAgain } from './measure.js';
-import { dropEntry, rejectWaiters, want, wantPinned } from './queue.js';
+import { dropEntry, forgetPinnedEntry, rejectWaiters, want, wantPinned } from './queue.js';
 import type { Model, State } from './state.js';
-import { entryOf, modelOf, note, patchEntry, patchModel, type Turn } from './turn.js';
+import { entryOf, modelOf, note, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
 const BY_OPERATOR = { kind: 'operator' } as const;
@@ -113,12 +113,4 @@ function setPinned(turn: Turn, model: Model, pinned: boolean): void {
   note(turn, pinned ? 'pin' : 'unpin', id, sentence, BY_OPERATOR);
   const pins = turn.state.modelOrder.filter((other) => modelOf(turn.state, other)?.pinned);
   turn.effects.push({ type: 'save-pins', pins });
-}
-
-/** An entry that only the pin wanted goes with it. */
-function forgetPinnedEntry(turn: Turn, id: ModelId): void {
-  const entry = entryOf(turn.state, id);
-  if (entry?.wanted !== 'pin') return;
-  if (entry.waiters.length === 0) dropEntry(turn, id);
-  else patchEntry(turn, id, { wanted: null });
 }

@@ -48,16 +48,32 @@ export function leaveQueue(turn: Turn, id: ModelId, request: RequestId): void {
 
 /** Puts a pinned model in the queue of its own accord, unless it runs already or never can. */
 export function wantPinned(turn: Turn, id: ModelId): void {
-  const model = modelOf(turn.state, id);
-  if (!model || model.instance !== null || model.spec.invalid !== null || turn.state.shuttingDown) return;
-  want(turn, id, 'pin');
+  if (mayBeWanted(turn, id)) want(turn, id, 'pin');
 }
 
-/** Makes sure that the queue has an entry for the model, wanted by the operator or by its pin. */
-export function want(turn: Turn, id: ModelId, by: 'operator' | 'pin'): void {
+/** The same for a model whose preset wants it loaded when the supervisor starts; what becomes of it later is open. */
+export function wantAtStart(turn: Turn, id: ModelId): void {
+  if (mayBeWanted(turn, id) && entryOf(turn.state, id) === null) want(turn, id, 'startup');
+}
+
+function mayBeWanted(turn: Turn, id: ModelId): boolean {
+  const model = modelOf(turn.state, id);
+  return model !== null && model.instance === null && model.spec.invalid === null && !turn.state.shuttingDown;
+}
+
+/** Makes sure that the queue has an entry for the model, wanted by the operator, by its pin or at start. */
+export function want(turn: Turn, id: ModelId, by: NonNullable<QueueEntry['wanted']>): void {
   const entry = entryOf(turn.state, id);
   if (entry === null) turn.state.queue = [...turn.state.queue, newEntry(turn, id, by)];
   else if (entry.wanted !== 'operator') patchEntry(turn, id, { wanted: by });
+}
+
+/** An entry that only the pin wanted goes with it. */
+export function forgetPinnedEntry(turn: Turn, id: ModelId): void {
+  const entry = entryOf(turn.state, id);
+  if (entry?.wanted !== 'pin') return;
+  if (entry.waiters.length === 0) dropEntry(turn, id);
+  else patchEntry(turn, id, { wanted: null });
 }
 
 export function waitersInQueue(queue: readonly QueueEntry[]): number {

@@ -77,7 +77,7 @@ export interface QueueView {
   readonly model: ModelId;
   readonly since: Millis;
   readonly waiters: number;
-  readonly wantedBy: 'requests' | 'operator' | 'pin';
+  readonly wantedBy: 'requests' | 'operator' | 'pin' | 'startup';
   /** One sentence. */
   readonly why: string;
   readonly decision: number;

@@ -27,6 +27,8 @@ export interface ModelSpec {
   readonly priority: number;
   readonly pinned: boolean;
   readonly stopTimeoutMillis: Millis;
+  /** Unloaded after so long without work; 0, or absent in older journals: never. */
+  readonly idleTimeoutMillis?: Millis;
   /** Why it cannot be loaded at all (missing shard, truncated file, …), or null. */
   readonly invalid: string | null;
   /** Changes exactly when the child would be started differently. */
@@ -219,8 +221,8 @@ export interface QueueEntry {
   readonly model: ModelId;
   readonly since: Millis;
   readonly waiters: readonly Waiter[];
-  /** The operator or a pin wants it loaded, with or without waiters. */
-  readonly wanted: 'operator' | 'pin' | null;
+  /** The operator, a pin or its preset (at start) wants it loaded, with or without waiters. */
+  readonly wanted: 'operator' | 'pin' | 'startup' | null;
   /** How often an entry behind this one went first. */
   readonly bypassed: number;
   /** Number of the decision that says why it still waits; 0 before the first. */

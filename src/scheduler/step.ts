@@ -5,6 +5,7 @@ import type { Effect } from './effects.js';
 import type { Event, TimerName } from './events.js';
 import { onExited } from './exits.js';
 import { sayAmounts } from './explain.js';
+import { onIdleTimer, watchIdle } from './idle.js';
 import { onQueueTimeout, onRequest, onRequestEnded } from './leases.js';
 import { endDrain, onReady, onResting, stopForShutdown } from './lifecycle.js';
 import { onOperator } from './operator.js';
@@ -106,9 +107,12 @@ function handle(turn: Turn, event: Event): void {
         patchInstance(turn, event.model, { progress: Math.min(1, event.value) });
       }
       return;
-    case 'ready':
+    case 'ready': {
+      const wasUp = instanceOf(turn.state, event.model, event.generation)?.readyAt != null;
       onReady(turn, event);
+      if (!wasUp && instanceOf(turn.state, event.model, event.generation) !== null) watchIdle(turn, event.model);
       return;
+    }
     case 'sleeping':
     case 'parked':
       onResting(turn, event);
@@ -155,6 +159,9 @@ function onTimer(turn: Turn, timer: TimerName): void {
       return;
     case 'measure-limit':
       onMeasureLimit(turn, timer);
+      return;
+    case 'idle':
+      onIdleTimer(turn, timer);
       return;
     case 'release':
       writeOffRelease(turn, timer);

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../catalog/entry.js';
-import { nearestNames, resolveModel } from '../catalog/resolve.js';
+import type { LoadedCatalog } from '../catalog/catalog.js';
 import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
 import type { ProbeSample, ProcessTree } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
@@ -17,6 +17,9 @@ import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
 import type { Bytes, Millis, ModelId } from '../scheduler/units.js';
 import { answersHealth } from './ask-health.js';
+import { changeBetween, operatorsPins } from './catalog-change.js';
+import { linesOf, newLines } from './catalog-notices.js';
+import { CatalogReload, type ReloadReport } from './catalog-reload.js';
 import { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
 import { ContextLearning } from './context-learning.js';
@@ -28,6 +31,8 @@ import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
 import { SchedulerLoop, type Turned } from './loop.js';
 import { Measuring } from './measuring.js';
 import { describeMemory, type ModelMemory } from './model-memory.js';
+import { ModelBook } from './model-book.js';
+import { ModelEvents, type ModelEvent } from './model-events.js';
 import type { PinStore } from './pins.js';
 import { Publisher, type Listener } from './publisher.js';
 import { remoteNotice } from './remote-notice.js';
@@ -38,9 +43,12 @@ import { TurnListeners } from './turn-listeners.js';
 export interface SupervisorOptions {
   readonly settings: Settings;
   readonly engine: Engine;
-  readonly entries: readonly CatalogEntry[];
-  /** What the scheduler has to know of each entry, given the devices that were found. */
-  readonly specsOf: (sample: ProbeSample) => readonly ModelSpec[];
+  /** The models as they were read before the start. */
+  readonly catalog: LoadedCatalog;
+  /** Reads them again. */
+  readonly readCatalog: () => Promise<LoadedCatalog>;
+  /** What the scheduler has to know of an entry, given the devices that were found. */
+  readonly specOf: (entry: CatalogEntry, sample: ProbeSample) => ModelSpec;
   readonly sample: (trees: readonly ProcessTree[]) => Promise<{ sample: ProbeSample; errors: readonly string[] }>;
   readonly pins: PinStore;
   /** What models were measured and seen to need. */
@@ -74,7 +82,9 @@ const KEPT_NOTICES = 50;
 /** The running program around the scheduler: the only place with a clock, processes and files. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #entriesById: ReadonlyMap<ModelId, CatalogEntry>;
+  readonly #book: ModelBook;
+  readonly #reload: CatalogReload;
+  readonly #modelEvents = new ModelEvents();
   readonly #loop: SchedulerLoop;
   readonly #hands: Hands;
   readonly #publisher: Publisher;
@@ -86,14 +96,22 @@ export class Supervisor {
   readonly #health: HealthWatch | null;
   readonly #logListeners = new Set<LogListener>();
   #info: SupervisorInfo;
+  /** What was to be said of the catalog when it was read last. */
+  #catalogLines: readonly string[];
   #lastSample: ProbeSample = { devices: [], instances: [] };
   /** A device that a probe loses for a while is not another machine. */
   #devicesAtStart: readonly DeviceReading[] = [];
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#entriesById = new Map(options.entries.map((entry) => [entry.id, entry]));
-    this.#info = options.info;
+    this.#book = new ModelBook(options.catalog.entries);
+    this.#catalogLines = linesOf(options.catalog);
+    this.#info = { ...options.info, notices: [...options.info.notices, ...this.#catalogLines].slice(-KEPT_NOTICES) };
+    this.#reload = new CatalogReload({
+      read: options.readCatalog,
+      take: (catalog) => this.#takeCatalog(catalog),
+      onFailure: (message) => this.notice(`The models could not be read again: ${message}`),
+    });
     const { engine, now, records } = options;
     this.#journal = options.journal && new JournalWriter(options.journal, (notice) => this.notice(notice));
     this.#loop = new SchedulerLoop({
@@ -165,12 +183,27 @@ export class Supervisor {
       this.#options.pins.load(),
       this.#options.measurements.load(),
     ]);
-    const remote = remoteNotice(this.#options.entries);
+    const remote = remoteNotice(this.#book.entries());
     this.notice(...[notice, learnt.notice, remote].filter((said) => said !== null));
     this.#devicesAtStart = this.#lastSample.devices;
-    const models = this.#hands.measuring.withKnown(this.#options.specsOf(this.#lastSample));
-    this.#loop.dispatch({ type: 'catalog', models, pins });
+    const startup = this.#book.entries().filter(({ loadOnStartup }) => loadOnStartup);
+    this.#loop.dispatch({ type: 'catalog', models: this.#specs(), pins, startup: startup.map(({ id }) => id) });
     this.#childWatch.start();
+  }
+
+  /** Reads the sources of models again. What would be started the same way keeps running. */
+  reloadCatalog(): Promise<ReloadReport> {
+    return this.#reload.now();
+  }
+
+  /** The same once a source that has changed has come to rest. */
+  catalogChanged(): void {
+    this.#reload.soon();
+  }
+
+  /** What happens to models beside their states. Returns the function that ends it. */
+  onModelEvent(listener: (event: ModelEvent) => void): () => void {
+    return this.#modelEvents.listen(listener);
   }
 
   get info(): SupervisorInfo {
@@ -212,20 +245,20 @@ export class Supervisor {
   }
 
   entries(): readonly CatalogEntry[] {
-    return this.#options.entries;
+    return this.#book.entries();
   }
 
   entry(id: ModelId): CatalogEntry | null {
-    return this.#entriesById.get(id) ?? null;
+    return this.#book.entry(id);
   }
 
   /** The entry with this id or alias. */
   resolve(name: string): CatalogEntry | null {
-    return resolveModel(this.#options.entries, name);
+    return this.#book.resolve(name);
   }
 
   nearest(name: string): readonly string[] {
-    return nearestNames(this.#options.entries, name, 3);
+    return this.#book.nearest(name);
   }
 
   /** See LeaseDesk.acquire. */
@@ -320,6 +353,7 @@ export class Supervisor {
   async shutdown(): Promise<void> {
     const idle = (): true | null =>
       Object.values(this.#loop.state.models).every((model) => model.instance === null) || null;
+    this.#reload.close();
     this.#loop.dispatch({ type: 'shutdown' });
     // Screens that lose their connection now know why.
     this.#publisher.flush();
@@ -338,10 +372,10 @@ export class Supervisor {
   }
 
   #watchChildren(children: Children): ChildWatch {
-    const { limits, entries } = this.#options;
+    const { limits } = this.#options;
     const loadTimeoutMillis = (model: ModelId): Millis =>
       this.entry(model)?.loadTimeoutMillis ?? limits.loadTimeoutMillis;
-    const timeouts = entries.map(({ id }) => loadTimeoutMillis(id)).filter((millis) => millis > 0);
+    const timeouts = this.entries().map(({ id }) => loadTimeoutMillis(id)).filter((millis) => millis > 0);
     return new ChildWatch({
       loadTimeoutMillis,
       shortestLoadTimeoutMillis: timeouts.length === 0 ? 0 : Math.min(...timeouts),
@@ -355,6 +389,25 @@ export class Supervisor {
       },
       dispatch: (event) => this.#loop.dispatch(event),
     });
+  }
+
+  #specs(): readonly ModelSpec[] {
+    const { specOf } = this.#options;
+    return this.#hands.measuring.withKnown(this.#book.entries().map((entry) => specOf(entry, this.#lastSample)));
+  }
+
+  #takeCatalog(catalog: LoadedCatalog): ReloadReport {
+    const before = this.#loop.state;
+    this.#book.replace(catalog.entries);
+    const models = this.#specs();
+    const change = changeBetween(before, models);
+    if (!before.shuttingDown) this.#loop.dispatch({ type: 'catalog', models, pins: operatorsPins(before) });
+    const lines = linesOf(catalog);
+    this.notice(...newLines(this.#catalogLines, lines));
+    this.#catalogLines = lines;
+    for (const model of change.removed) this.#modelEvents.tell({ model, event: 'model_remove' });
+    this.#modelEvents.tell({ model: '*', event: 'models_reload' });
+    return { ...change, errors: catalog.errors.map(({ message }) => message) };
   }
 
   #withLog(model: SchedulerModelView): ModelView {

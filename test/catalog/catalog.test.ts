@@ -87,7 +87,7 @@ describe('a model of the directory', () => {
         pin: false,
         priority: 0,
         loadOnStartup: false,
-        idleTimeoutMillis: null,
+        idleTimeoutMillis: 0,
         stopTimeoutMillis: 10_000,
         contextTokens: null,
       },
@@ -185,7 +185,7 @@ describe('sources are laid over each other', () => {
       },
     );
     const entry = entryOf(catalog, 'm');
-    expect(entry.args.slice(2).join(' ')).toBe('--ctx-size 2 --threads 3 --no-mmap --n-gpu-layers 5 --jinja');
+    expect(entry.args.slice(2).join(' ')).toBe('--ctx-size 2 --no-mmap --threads 3 --n-gpu-layers 5 --jinja');
     expect(entry.args.slice(0, 2)).toEqual(['--model', join(catalog.root, 'models/m.gguf')]);
     expect(entry.contextTokens).toBe(2);
     expect(entry.source).toEqual({ kind: 'preset', path: join(catalog.root, 'presets.ini'), line: 5 });

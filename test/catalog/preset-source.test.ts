@@ -61,13 +61,17 @@ describe('keys that no child sees', () => {
     ['priority = high', {}],
     ['idle-timeout = soon', {}],
     ['stop-timeout = -1', {}],
-    ['dedup-cache-models = 1', {}],
-    ['engine = sim', {}],
+    ['dedup-cache-models = 1', { dedupCacheModels: true }],
+    ['engine = sim', { engine: { name: 'sim', line: 2 } }],
   ])('%s', (key, expected) => {
     const { options, ...settings } = read(`[a]\n${key}`).models[0]?.settings ?? { options: new Map() };
     expect(settings).toEqual(expected);
     expect(options.size).toBe(0);
   });
+});
+
+test('of two names of one option the later in the order of bytes counts, wherever it stands', () => {
+  expect(optionsOf('[a]\nctx-size = 1\nc = 2\nLLAMA_ARG_CTX_SIZE = 3')).toEqual({ 'ctx-size': '1' });
 });
 
 describe('sections', () => {
@@ -82,7 +86,8 @@ describe('sections', () => {
     ['default does not exist for version alone', 'version = 1\n[a]', ['a']],
     ['the tag of repo:tag is upper-cased', '[org/m-GGUF:q4_k_m]', ['org/m-GGUF:Q4_K_M']],
     ['models stay in file order', '[z]\n[a]\n[m]', ['z', 'a', 'm']],
-    ['two spellings of one tag are one model', '[m:q4]\n[x]\n[m:Q4]', ['x', 'm:Q4']],
+    ['two spellings of one tag are one model', '[m:q4]\n[x]\n[m:Q4]', ['m:Q4', 'x']],
+    ['of a tag with more in front the quantisation counts', '[org/m:UD-Q4_K_XL]', ['org/m:Q4_K_XL']],
   ])('%s', (_title, text, ids) => {
     expect(read(text).models.map(({ id }) => id)).toEqual(ids);
   });
@@ -100,11 +105,11 @@ describe('sections', () => {
   });
 });
 
-test('an unknown key under [*] takes [*] down, and no model', () => {
+test('an unknown key under [*] takes nothing else down: the rest of [*] may be what keeps models small', () => {
   const presets = read('[*]\nc = 1\nctxsize = 2\n[a]\nb = 2');
-  expect(presets.defaults.options.size).toBe(0);
+  expect(Object.fromEntries(presets.defaults.options)).toEqual({ 'ctx-size': '1' });
   expect(presets.models.map(({ id }) => id)).toEqual(['a']);
-  expect(presets.notices.map(({ message }) => message)).toEqual([expect.stringContaining('section "*" is left out')]);
+  expect(presets.notices.map(({ message }) => message)).toEqual([expect.stringContaining('the key is left out')]);
 });
 
 describe('surprises are notices', () => {
@@ -116,7 +121,6 @@ describe('surprises are notices', () => {
     ['a key without a value', 'chat-template =', /"chat-template" has no value/],
     ['two names of one option', 'c = 1\nctx-size = 2', /another name of "ctx-size"/],
     ['a priority that is none', 'priority = high', /"high" is no priority/],
-    ['an engine', 'engine = sim', /all models run on the engine chosen with --engine/],
     ['an engine that is none', 'engine = vllm', /"vllm" is no engine/],
     ['a key that is like nothing', 'zzzzzzzzzz = 1', /no option is called so/],
     ['a key of ours, misspelled', 'priorty = 1', /did you mean "priority"\?/],

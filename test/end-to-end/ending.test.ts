@@ -13,7 +13,7 @@ const slow = { 'sim-size': '2GiB', 'sim-load-seconds': 60 };
 const sleepy = { 'sim-size': '2GiB', 'sim-load-seconds': 0.1, 'sim-tokens-per-second': 500, 'sleep-idle-seconds': 1 };
 const quick = { 'sim-size': '2GiB', 'sim-load-seconds': 0.1, 'sim-tokens-per-second': 5 };
 
-describe.each(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s of serve', (signal) => {
+describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s of serve', (signal) => {
   it('leaves no child alive, whether it was loading, serving, idle or asleep, and the next start is clean', async () => {
     const directory = temporaryDirectory();
     const args = simulated('CUDA0=24GiB', { loading: slow, streaming: quick, idle: quick, asleep: sleepy });

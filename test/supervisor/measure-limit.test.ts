@@ -26,8 +26,9 @@ async function supervise(measureLimitMillis: number, entries: readonly CatalogEn
   const supervisor = new Supervisor({
     settings: { ...DEFAULT_SETTINGS, measures: true, measureLimitMillis },
     engine: world.engine,
-    entries,
-    specsOf: () => entries.map((entry) => toModelSpec(entry, world.engine.estimate(entry, []), 'sim')),
+    catalog: { entries, notices: [], errors: [] },
+    readCatalog: () => Promise.resolve({ entries, notices: [], errors: [] }),
+    specOf: (entry) => toModelSpec(entry, world.engine.estimate(entry, []), 'sim'),
     sample: async () => ({ sample: await world.sample(), errors: [] }),
     pins: new PinStore(directory),
     measurements: new MeasurementStore({

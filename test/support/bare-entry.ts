@@ -15,7 +15,7 @@ export function bareEntry(id: string, change: Partial<CatalogEntry> = {}): Catal
     pin: false,
     priority: 0,
     loadOnStartup: false,
-    idleTimeoutMillis: null,
+    idleTimeoutMillis: 0,
     stopTimeoutMillis: 10_000,
     contextTokens: null,
     ...change,

@@ -31,7 +31,8 @@ export function temporaryDirectory(): string {
 /** The environment of a program under test: directories of its own, nothing of the user's. */
 export function testEnvironment(directory: string): NodeJS.ProcessEnv {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('LLAMA_')));
-  return { ...inherited, XDG_RUNTIME_DIR: directory, XDG_STATE_HOME: directory, NODE_ENV: 'production' };
+  const own = { XDG_RUNTIME_DIR: directory, XDG_STATE_HOME: directory, LLAMA_CACHE: join(directory, 'hf-cache') };
+  return { ...inherited, ...own, NODE_ENV: 'production' };
 }
 
 export interface Ended {
