@@ -30,7 +30,7 @@ interface Item {
 
 /**
  * Lists one directory, without its subdirectories. Links are followed to learn what they point to, and keep their own
- * names. Hidden files are passed over in silence; whatever else is skipped is a notice. Rejects only when the directory
+ * names. Hidden files that are no models are passed over in silence; whatever else is skipped is a notice. Rejects only when the directory
  * itself cannot be read.
  */
 export async function listDirectory(directory: string): Promise<Listing> {
@@ -41,7 +41,10 @@ export async function listDirectory(directory: string): Promise<Listing> {
   const items: Item[] = [];
   for (const item of await readdir(directory, { encoding: 'buffer', withFileTypes: true })) {
     const name = item.name.toString('utf8');
-    if (name.startsWith('.')) continue;
+    if (name.startsWith('.')) {
+      if (name.endsWith('.gguf')) say(name, `${quote(name)} is skipped: its name begins with a dot; rename it`);
+      continue;
+    }
     if (Buffer.compare(Buffer.from(name, 'utf8'), item.name) === 0) items.push({ name, isFile: item.isFile() });
     else say(name, `${quote(name)} is skipped: its name is not UTF-8; rename it`);
   }

@@ -59,19 +59,19 @@ function printDecisions({ supervisor, url }: Serving): void {
 }
 
 /** A terminal that goes sends SIGHUP too: then this ends like any program; sent by hand it means "read again". */
-function obeySignals({ supervisor, stop }: Serving): void {
+function obeySignals(serving: Serving): void {
   let stopping = false;
   const stopFor = (): void => {
     stopping = true;
-    stop();
+    serving.stop();
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopFor);
   const hadTerminal = hasTerminal();
   process.on('SIGHUP', () => {
     if (!hadTerminal || hasTerminal()) {
-      supervisor.reloadCatalog().then(
+      serving.supervisor.reloadCatalog().then(
         (report) => process.stdout.write(`${sayReload(report)}\n`),
-        (error: unknown) => supervisor.notice(error instanceof Error ? error.message : String(error)),
+        (error: unknown) => serving.supervisor.notice(error instanceof Error ? error.message : String(error)),
       );
     } else if (!stopping) {
       stopFor();
