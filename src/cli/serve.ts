@@ -6,6 +6,7 @@ import { tryLock, type FileLock } from '../../native/flock.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
 import { CatalogReader } from '../catalog/catalog-reader.js';
 import { hfCacheDirectory } from '../catalog/hf-cache/cache-directory.js';
+import { hubAccess } from '../catalog/hf-cache/hub.js';
 import { SourceWatch } from '../catalog/source-watch.js';
 import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
@@ -164,6 +165,7 @@ function makeSupervisor(
     engine,
     catalog,
     readCatalog: () => reader.read(),
+    hub: { cache: engine.simulated ? null : hfCacheDirectory(process.env), access: hubAccess(process.env) },
     specOf: (entry, sample) => toModelSpec(entry, engine.estimate(entry, sample.devices), startedBy, fits),
     sample: (trees) => probes.sample(trees),
     pins: new PinStore(paths.stateDirectory),

@@ -2,12 +2,10 @@ import type { CatalogEntry } from '../catalog/entry.js';
 import type { ModelView } from '../client/types.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
 import type { Handler, RouterContext } from './context.js';
+import { listDownloads } from './downloads-api.js';
 import type { Exchange } from './exchange.js';
-import { parseJsonObject, readBody } from './request-body.js';
+import { readModelName } from './model-name.js';
 import { sendError, sendJson, type ApiError } from './respond.js';
-
-/** A command's body names a model and nothing else. */
-const MAX_COMMAND_BYTES = 64 * 1024;
 
 /** State words as llama-server's router says them; a stopping model holds its memory still. */
 type WireStatus = 'unloaded' | 'loading' | 'loaded' | 'sleeping';
@@ -41,7 +39,7 @@ export const listModels: Handler = async ({ response, query }, { supervisor }) =
     const entry = supervisor.entry(model.id);
     return entry === null ? [] : [describe(supervisor, entry, model)];
   });
-  sendJson(response, 200, { object: 'list', data });
+  sendJson(response, 200, { object: 'list', data: [...data, ...listDownloads(supervisor)] });
 };
 
 /** `GET /v1/models/ID`, as OpenAI's clients ask for one model. */
@@ -113,15 +111,16 @@ function statusOf(entry: CatalogEntry, model: ModelView): object {
 /** `POST /models/load`: 404 for an unknown model, 400 where it makes no sense now, as llama-server's router. */
 export const loadModel: Handler = (exchange, context) => changeModel(exchange, context, 'load');
 
-/** `POST /models/unload`: the same. */
+/** `POST /models/unload`: the same; a download is given up. */
 export const unloadModel: Handler = (exchange, context) => changeModel(exchange, context, 'unload');
 
 async function changeModel(exchange: Exchange, context: RouterContext, action: 'load' | 'unload'): Promise<void> {
-  const { supervisor, held } = context;
+  const { supervisor } = context;
   const { response } = exchange;
-  const body = await readBody(exchange.request, response, { limitBytes: MAX_COMMAND_BYTES, held });
-  body.release();
-  const { model: name } = parseJsonObject(body.bytes);
+  const name = await readModelName(exchange, context);
+  if (action === 'unload' && typeof name === 'string' && supervisor.downloads.cancel(name)) {
+    return sendJson(response, 200, { success: true });
+  }
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
   if (entry === null) return sendError(response, unknownModel(supervisor, name));
   const result = supervisor.operate(action, entry.id);

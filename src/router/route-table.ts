@@ -1,6 +1,6 @@
-import { deleteModel, downloadModel } from './catalog-routes.js';
 import type { Handler } from './context.js';
 import { findConversations, resumeConversation, stopConversation } from './conversation-routes.js';
+import { downloadModel, removeModel } from './downloads-api.js';
 import { readModel, useModel } from './forward.js';
 import { streamModelEvents } from './model-events.js';
 import { listModels, loadModel, showModel, unloadModel } from './models-api.js';
@@ -35,7 +35,7 @@ const EXACT: ReadonlyMap<string, Partial<Record<Method, Handler>>> = table([
   route('GET', '/models', listModels),
   route('GET', '/v1/models', listModels),
   route('POST', '/models', downloadModel),
-  route('DELETE', '/models', deleteModel),
+  route('DELETE', '/models', removeModel),
   route('GET', '/models/sse', streamModelEvents),
   route('POST', '/models/load', loadModel),
   route('POST', '/models/unload', unloadModel),

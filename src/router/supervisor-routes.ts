@@ -4,9 +4,9 @@ import type { Handler, RouterContext } from './context.js';
 import { openEventStream } from './event-stream.js';
 import type { Exchange } from './exchange.js';
 import { followLogs } from './follow-logs.js';
+import { readModelName } from './model-name.js';
 import { unknownModel } from './models-api.js';
 import { reasonAgainstPage } from './page-guard.js';
-import { parseJsonObject, readBody } from './request-body.js';
 import { sendError, sendJson, sendText } from './respond.js';
 
 /** Every verb of the operator is a route. */
@@ -20,9 +20,6 @@ const ACTIONS: Readonly<Record<OperatorAction, true>> = {
   unblock: true,
   measure: true,
 };
-
-/** A command's body names a model and nothing else. */
-const MAX_COMMAND_BYTES = 64 * 1024;
 
 const READS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['state', ({ response }, { supervisor }) => sendJson(response, 200, supervisor.snapshot())],
@@ -77,11 +74,9 @@ async function reload({ response }: Exchange, { supervisor }: RouterContext): Pr
 }
 
 async function operate(exchange: Exchange, context: RouterContext, action: OperatorAction): Promise<void> {
-  const { supervisor, held } = context;
+  const { supervisor } = context;
   const { response } = exchange;
-  const body = await readBody(exchange.request, response, { limitBytes: MAX_COMMAND_BYTES, held });
-  body.release();
-  const { model: name } = parseJsonObject(body.bytes);
+  const name = await readModelName(exchange, context);
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
   if (entry === null) return sendError(response, unknownModel(supervisor, name));
   const result = supervisor.operate(action, entry.id);

@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
+import { DownloadError } from '../catalog/hf-cache/hub.js';
 import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
 import type { ProbeSample, ProcessTree } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
@@ -25,6 +26,7 @@ import { Children } from './children.js';
 import { ContextLearning } from './context-learning.js';
 import { readCpuTicks } from './cpu-time.js';
 import { DeviceWatch } from './device-watch.js';
+import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
 import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
@@ -47,6 +49,8 @@ export interface SupervisorOptions {
   readonly catalog: LoadedCatalog;
   /** Reads them again. */
   readonly readCatalog: () => Promise<LoadedCatalog>;
+  /** Where models are downloaded from and to. */
+  readonly hub: Pick<DownloadsOptions, 'cache' | 'access'>;
   /** What the scheduler has to know of an entry, given the devices that were found. */
   readonly specOf: (entry: CatalogEntry, sample: ProbeSample) => ModelSpec;
   readonly sample: (trees: readonly ProcessTree[]) => Promise<{ sample: ProbeSample; errors: readonly string[] }>;
@@ -85,6 +89,7 @@ export class Supervisor {
   readonly #book: ModelBook;
   readonly #reload: CatalogReload;
   readonly #modelEvents = new ModelEvents();
+  readonly downloads: Downloads;
   readonly #loop: SchedulerLoop;
   readonly #hands: Hands;
   readonly #publisher: Publisher;
@@ -111,6 +116,12 @@ export class Supervisor {
       read: options.readCatalog,
       take: (catalog) => this.#takeCatalog(catalog),
       onFailure: (message) => this.notice(`The models could not be read again: ${message}`),
+    });
+    this.downloads = new Downloads({
+      ...options.hub,
+      tell: (event) => this.#modelEvents.tell(event),
+      notice: (message) => this.notice(message),
+      reload: () => this.#reload.now(),
     });
     const { engine, now, records } = options;
     this.#journal = options.journal && new JournalWriter(options.journal, (notice) => this.notice(notice));
@@ -316,6 +327,17 @@ export class Supervisor {
     return refused[0] === undefined ? { ok: true } : { ok: false, message: refused[0].sentence };
   }
 
+  /** Stops a model whose files are to go, and waits until it has gone. Throws DownloadError where it may not be stopped. */
+  async stopForRemoval(model: ModelId): Promise<void> {
+    const gone = (): true | null => (this.#loop.state.models[model]?.instance == null ? true : null);
+    if (gone() === true) return;
+    const result = this.operate('unload', model);
+    const leaves = this.#loop.state.models[model]?.instance;
+    const isLeaving = leaves?.phase === 'stopping' || leaves?.draining != null;
+    if (!result.ok && !isLeaving) throw new DownloadError(result.message, 400);
+    await this.#turns.when(gone, null);
+  }
+
   preview(model: ModelId): PlanView {
     return previewLoad(this.#loop.state, model, this.#options.now());
   }
@@ -359,6 +381,7 @@ export class Supervisor {
     this.#publisher.flush();
     if (idle() === null) await this.#turns.when(idle, null);
     this.#childWatch.close();
+    await this.downloads.close();
     await this.#hands.measuring.close();
     this.#hands.watch.close();
     this.#hands.timers.close();

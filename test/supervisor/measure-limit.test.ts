@@ -28,6 +28,7 @@ async function supervise(measureLimitMillis: number, entries: readonly CatalogEn
     engine: world.engine,
     catalog: { entries, notices: [], errors: [] },
     readCatalog: () => Promise.resolve({ entries, notices: [], errors: [] }),
+    hub: { cache: null, access: { endpoint: '', token: null } },
     specOf: (entry) => toModelSpec(entry, world.engine.estimate(entry, []), 'sim'),
     sample: async () => ({ sample: await world.sample(), errors: [] }),
     pins: new PinStore(directory),
