@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { connectSupervisor } from '../client/supervisor-client.js';
+import { connectSupervisor, type SupervisorTarget } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { runningSupervisor } from './background.js';
@@ -29,32 +29,33 @@ export function readClientFlags(flags: Readonly<Record<string, string | undefine
 }
 
 /** The supervisor at the URL; else the one of the state directory; else the one at the default address. */
-export async function clientFor({ url, stateDir, apiKey }: ClientFlags): Promise<SupervisorClient> {
-  const at = (address: string): SupervisorClient =>
-    connectSupervisor(apiKey === null ? { url: address } : { url: address, apiKey });
+export async function targetFor({ url, stateDir, apiKey }: ClientFlags): Promise<SupervisorTarget> {
+  const at = (address: string): SupervisorTarget => (apiKey === null ? { url: address } : { url: address, apiKey });
   if (url !== null) {
     const { protocol } = URL.parse(url) ?? { protocol: null };
     if (protocol === 'http:' || protocol === 'https:') return at(url);
     throw new UsageError(`'${url}' is no address of a supervisor; write it like ${DEFAULT_URL}.`);
   }
   const paths = pathsFor(stateDir);
-  if ((await runningSupervisor(paths)) !== null) return connectSupervisor({ socketPath: paths.socket });
+  if ((await runningSupervisor(paths)) !== null) return { socketPath: paths.socket };
   if (stateDir !== null) {
     throw new CommandFailed(`No supervisor is running for ${stateDir}; start one with llm-tui serve.`);
   }
-  const client = at(DEFAULT_URL);
+  const client = connectSupervisor(at(DEFAULT_URL));
   try {
     await snapshotOf(client);
-    return client;
   } catch (cause) {
+    const message = 'No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.';
+    throw new CommandFailed(message, { cause });
+  } finally {
     client.close();
-    throw new CommandFailed(
-      `No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.`,
-      {
-        cause,
-      },
-    );
   }
+  return at(DEFAULT_URL);
+}
+
+/** A client of that supervisor. */
+export async function clientFor(flags: ClientFlags): Promise<SupervisorClient> {
+  return connectSupervisor(await targetFor(flags));
 }
 
 /** The supervisor's state now. Throws CommandFailed with one sentence when there is none, or it does not answer. */

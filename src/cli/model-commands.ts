@@ -16,6 +16,52 @@ export async function actCommand(action: OperatorAction, model: string, flags: C
   });
 }
 
+/** Has a model measured again and waits for the outcome: the model's id, and why it could not be measured. */
+export async function measuredBySupervisor(
+  name: string,
+  flags: ClientFlags,
+): Promise<{ readonly id: string; readonly error: string | null }> {
+  const client = await clientFor(flags);
+  try {
+    const { models } = await snapshotOf(client);
+    const id = models.find((model) => model.id === name || model.aliases.includes(name))?.id;
+    if (id === undefined)
+      throw new CommandFailed(`'${name}' is neither a file nor a model of the supervisor; see llm-tui ps.`);
+    const sentence = await outcomeOfMeasuring(client, id);
+    return { id, error: /could not be measured \((.*)\);/u.exec(sentence)?.[1] ?? null };
+  } finally {
+    client.close();
+  }
+}
+
+/** Asks only once decisions are being told: the answer may come at once. */
+function outcomeOfMeasuring(client: SupervisorClient, id: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const end = (error: CommandFailed | null, sentence = ''): void => {
+      stop();
+      if (error === null) resolve(sentence);
+      else reject(error);
+    };
+    let asked = false;
+    const stop = client.subscribe((message) => {
+      if (message.type === 'disconnected') end(new CommandFailed(message.reason));
+      if (message.type === 'decision' && message.decision.kind === 'measure' && message.decision.model === id) {
+        end(null, message.decision.sentence);
+      }
+      if (message.type !== 'snapshot' || asked) return;
+      asked = true;
+      answered(client.act('measure', id)).then(
+        (result) => {
+          // One that is under way already ends the same way.
+          const isUnderWay = !result.ok && result.message.includes('is being measured already');
+          if (!result.ok && !isUnderWay) end(new CommandFailed(result.message));
+        },
+        (error: unknown) => end(error instanceof CommandFailed ? error : new CommandFailed(String(error))),
+      );
+    });
+  });
+}
+
 /** What became of a load. Follows the supervisor until the model is ready, has failed, or is no longer wanted. */
 function whenLoaded(client: SupervisorClient, name: string, since: number): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -73,7 +119,7 @@ export async function stopCommand(flags: ClientFlags): Promise<void> {
 export async function planCommand(model: string, flags: ClientFlags, json: boolean): Promise<void> {
   await print(flags, async (client) => {
     const plan = await client.plan(model);
-    return json ? JSON.stringify(plan, null, 2) : `${plan.outcome}: ${plan.sentence}`;
+    return json ? JSON.stringify({ schema: 1, ...plan }, null, 2) : `${plan.outcome}: ${plan.sentence}`;
   });
 }
 

@@ -1,6 +1,7 @@
 import { cleanText } from '../../components/text/clean.js';
 import { deviceFigures } from '../../components/text/device-figures.js';
 import type { Bytes, ModelView, Snapshot } from '../client/types.js';
+import { alignColumns } from './table.js';
 import { clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 
 /** `llm-tui ps`: devices, models and queue, as the screen shows them; `--json` is the whole snapshot. */
@@ -19,7 +20,7 @@ function describe(snapshot: Snapshot): string {
   const lines = [
     `llm-tui ${supervisor.version} at ${supervisor.url}, engine ${supervisor.engine.name}`,
     '',
-    ...table([
+    ...alignColumns([
       ['DEVICE', 'HELD', 'RESERVED', 'EXTERNAL', 'FREE', 'TOTAL'],
       ...devices.map((device) => {
         const { held, reserved, external, free, total, unit } = deviceFigures(device);
@@ -27,7 +28,7 @@ function describe(snapshot: Snapshot): string {
       }),
     ]),
     '',
-    ...table([
+    ...alignColumns([
       ['MODEL', 'STATE', 'ON', 'GiB', 'REQ', ''],
       ...models.map((model) => [
         printable(model.id) + (model.pinned ? ' *' : ''),
@@ -51,16 +52,6 @@ function describe(snapshot: Snapshot): string {
 function reasonOf(model: ModelView): string {
   if (model.invalid !== null) return model.invalid;
   return model.word === 'failed' ? (model.lastExit?.reason ?? '') : '';
-}
-
-function table(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 function gib(bytes: Bytes): string {

@@ -163,6 +163,13 @@ function asJson({ path, header }: Journal, recorded: Played, comparison: Compari
     return { ...more, seconds, counts, decisions };
   };
   const other = comparison && summary(comparison.other);
-  const whole = { path, header, recorded: summary(recorded), other, difference: comparison?.difference ?? null };
+  const whole = {
+    schema: 1,
+    path,
+    header,
+    recorded: summary(recorded),
+    other,
+    difference: comparison?.difference ?? null,
+  };
   return `${JSON.stringify(whole, null, 2)}\n`;
 }

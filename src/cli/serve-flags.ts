@@ -52,6 +52,37 @@ export interface ServeFlags {
   readonly owned: boolean;
 }
 
+/** Headings of the help, with the flags below each. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'Models:': [
+    '--models-dir',
+    '--models-preset',
+    '--sample-models',
+    '--watch',
+    '--models-max',
+    '--models-autoload',
+    '--no-models-autoload',
+    '--idle-timeout',
+  ],
+  'Listening:': ['--host', '--port', '--api-key', '--api-key-file', '--max-body'],
+  'Memory and waiting:': [
+    '--models-memory-margin',
+    '--host-memory-margin',
+    '--policy',
+    '--admission',
+    '--min-residency',
+    '--max-wait',
+    '--queue-timeout',
+    '--queue-max',
+  ],
+  'Engine:': ['--engine', '--llama-server', '--sim-devices'],
+  'This supervisor:': ['--state-dir', '--no-journal', '--journal-size', '--on-close'],
+};
+
+function groupOf(flag: string): string {
+  return Object.keys(GROUPS).find((heading) => GROUPS[heading]?.includes(flag)) ?? 'Options:';
+}
+
 /** Adds the flags of the router, with llama-server's names and variables where it has them. */
 export function addServeFlags(command: Command): Command {
   const flag = (flags: string, description: string, variable?: string): Option => {
@@ -134,7 +165,7 @@ export function addServeFlags(command: Command): Command {
       .default('stop'),
     flag('--owned', 'stop when the screen that started this has gone').hideHelp(),
   ];
-  for (const option of options) command.addOption(option);
+  for (const option of options) command.addOption(option.helpGroup(groupOf(option.long ?? '')));
   return command;
 }
 

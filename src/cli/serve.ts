@@ -122,7 +122,8 @@ function engineChoice(flags: ServeFlags, paths: Paths): Parameters<typeof choose
   return { engine, llamaServer, simDevices, simLedgerDirectory: paths.simulation };
 }
 
-async function probesFor(sim: ChosenEngine['sim'], paths: Paths): Promise<Parameters<typeof createProbes>[0]> {
+/** Where devices are looked for. */
+export async function probesFor(sim: ChosenEngine['sim'], paths: Paths): Promise<Parameters<typeof createProbes>[0]> {
   if (sim !== null) return { sim: { devices: sim, ledgerDirectory: paths.simulation } };
   return { nvidiaSmi: (await isInPath('nvidia-smi')) ? {} : null };
 }

@@ -47,6 +47,7 @@ export async function simulateCommand(path: string, options: SimulateOptions): P
   );
   if (options.json) {
     const whole = {
+      schema: 1,
       scenario: path,
       about: scenario.about,
       policies: tallies,
@@ -88,6 +89,9 @@ async function scenarioAt(path: string): Promise<Scenario> {
 }
 
 function policiesOf({ policy, compare }: SimulateOptions, scenario: Scenario): readonly PolicyName[] {
+  if (policy !== undefined && compare) {
+    throw new UsageError('--compare shows all policies and --policy those that it names; give one of the two.');
+  }
   if (policy === undefined) return compare ? POLICY_NAMES : [scenario.policy];
   return policy.split(',').map((name) => {
     const known = POLICY_NAMES.find((other) => other === name.trim());

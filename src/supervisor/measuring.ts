@@ -1,7 +1,6 @@
 import type { CatalogEntry } from '../catalog/entry.js';
-import { spawnChild, type ChildProcessHandle } from '../engines/child-process.js';
 import { stripControls } from '../engines/control-sequences.js';
-import type { Command, Engine, Measurement } from '../engines/engine.js';
+import type { Engine } from '../engines/engine.js';
 import { freePort } from '../engines/free-port.js';
 import { reportsOf } from '../engines/memory-table.js';
 import type { ChildMemory, MeasuredResult } from '../engines/messages.js';
@@ -15,6 +14,7 @@ import type { DeviceReading, EventBody } from '../scheduler/events.js';
 import type { ModelSpec, Placement } from '../scheduler/state.js';
 import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import type { InstanceRecords } from './instance-records.js';
+import { runMeasurement } from './run-measurement.js';
 
 export interface MeasuringOptions {
   readonly engine: Engine;
@@ -35,10 +35,9 @@ interface Job {
   readonly fingerprint: string;
   readonly spec: ModelSpec;
   readonly key: MeasurementKey;
-  handle: ChildProcessHandle | null;
+  readonly cancelling: AbortController;
   /** Resolves once no child of it runs any more. */
   done: Promise<void>;
-  cancelled: boolean;
 }
 
 /** A reason is shown on one line. */
@@ -104,8 +103,8 @@ export class Measuring {
       dispatch({ type: 'measured', model, fingerprint, placements: null, reason });
       return;
     }
-    const done = Promise.resolve();
-    const job: Job = { model, fingerprint, spec, key: this.#key(spec), handle: null, done, cancelled: false };
+    const cancelling = new AbortController();
+    const job: Job = { model, fingerprint, spec, key: this.#key(spec), cancelling, done: Promise.resolve() };
     this.#jobs.add(job);
     job.done = this.#run(job, entry)
       .catch((error: unknown): MeasuredResult => {
@@ -113,7 +112,7 @@ export class Measuring {
       })
       .then((result) => {
         this.#jobs.delete(job);
-        if (!job.cancelled) this.#finish(job, result);
+        if (!cancelling.signal.aborted) this.#finish(job, result);
       });
   }
 
@@ -158,13 +157,9 @@ export class Measuring {
     const devices = devicesToMeasureOn(job.spec.placements, this.#options.devices());
     const measurement = engine.measure?.({ entry, devices, port: await freePort() });
     if (measurement === undefined) return { result: 'failed', error: `the engine ${engine.name} cannot measure` };
-    let command = measurement.command;
-    for (;;) {
-      if (job.cancelled) return { result: 'failed', error: 'cancelled' };
-      const said = await ask(job, command, measurement, records);
-      if ('result' in said) return said;
-      command = said;
-    }
+    return runMeasurement(measurement, job.cancelling.signal, (pid, command) =>
+      records.add(pid, command, `the measuring of ${job.model}`),
+    );
   }
 
   #finish({ model, fingerprint, spec, key }: Job, result: MeasuredResult): void {
@@ -182,41 +177,8 @@ export class Measuring {
   }
 }
 
-/** One child to its end: its result, or whatever follows from its having ended without one. */
-function ask(
-  job: Job,
-  command: Command,
-  measurement: Measurement,
-  records: InstanceRecords,
-): Promise<MeasuredResult | Command> {
-  return new Promise((resolve) => {
-    let result: MeasuredResult | null = null;
-    const handle = spawnChild({
-      command,
-      reader: {
-        read(line, stream) {
-          // Nothing that it says afterwards counts, and nothing that it still does is wanted.
-          if (stream === 'stdout') result ??= measurement.read(line);
-          if (result !== null) job.handle?.kill();
-          return null;
-        },
-      },
-      onMessage: () => undefined,
-      onExit: (evidence) => {
-        job.handle = null;
-        forget();
-        resolve(result ?? measurement.ended(evidence));
-      },
-    });
-    const forget = records.add(handle.pid, command, `the measuring of ${job.model}`);
-    job.handle = handle;
-    if (job.cancelled) handle.kill();
-  });
-}
-
 function abandon(job: Job): void {
-  job.cancelled = true;
-  job.handle?.kill();
+  job.cancelling.abort();
 }
 
 /** Words of a child, fit for a line on a screen. */

@@ -398,7 +398,9 @@ export class Supervisor {
     const { limits } = this.#options;
     const loadTimeoutMillis = (model: ModelId): Millis =>
       this.entry(model)?.loadTimeoutMillis ?? limits.loadTimeoutMillis;
-    const timeouts = this.entries().map(({ id }) => loadTimeoutMillis(id)).filter((millis) => millis > 0);
+    const timeouts = this.entries()
+      .map(({ id }) => loadTimeoutMillis(id))
+      .filter((millis) => millis > 0);
     return new ChildWatch({
       loadTimeoutMillis,
       shortestLoadTimeoutMillis: timeouts.length === 0 ? 0 : Math.min(...timeouts),

@@ -1,0 +1,146 @@
+import { Argument, Command, Option } from 'commander';
+import type { OperatorAction } from '../client/types.js';
+import { POLICIES } from '../scheduler/policies.js';
+import type { PolicyName } from '../scheduler/state.js';
+import { pathsFor } from '../supervisor/paths.js';
+import { addClientFlags, readClientFlags } from './client-flags.js';
+import { actCommand, logsCommand, planCommand, stopCommand } from './model-commands.js';
+import { measureCommand, type MeasureFlags } from './measure.js';
+import { completionScript, SHELLS, type Shell } from './completion.js';
+import { psCommand } from './ps.js';
+import { replayCommand } from './replay.js';
+import { attachCommand, screenCommand } from './screen-command.js';
+import { serveCommand } from './serve-command.js';
+import { simulateCommand, type SimulateOptions } from './simulate.js';
+import { addScreenFlags, readScreenFlags } from './screen-flags.js';
+import { addServeFlags } from './serve-flags.js';
+import { VERSION } from './version.js';
+
+const ACTIONS: readonly (readonly [OperatorAction, string])[] = [
+  ['load', 'load a model'],
+  ['unload', 'unload a model once its requests have ended'],
+  ['pin', 'keep a model loaded, whatever else is asked for'],
+  ['unpin', 'let a model be evicted again'],
+];
+
+const EPILOGUE = `
+Every other flag is an option for the models, e.g. --ctx-size 4096; the engine knows which there are.
+
+Examples:
+  llm-tui --models-dir ~/models                 a screen, and a router at http://127.0.0.1:8080
+  llm-tui serve --models-preset models.ini --watch
+  llm-tui --engine sim --sim-devices CUDA0=24GiB --models-preset models.ini    nothing is loaded for real
+  llm-tui ps ; llm-tui plan MODEL ; llm-tui load MODEL`;
+
+/**
+ * The whole command line, described once: it is what runs, and what help, completion and the manual page are made of.
+ * @param args without node and script; they only matter to what runs
+ */
+export function describeProgram(args: readonly string[] = []): Command {
+  const program = new Command('llm-tui')
+    .description('Router, scheduler and live screen for many local LLMs on a few GPUs.')
+    .version(VERSION)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .usage('[flags] | llm-tui <command>')
+    .addHelpText('after', EPILOGUE);
+
+  passOn(addScreenFlags(addServeFlags(program))).action((_flags, command: Command) => screenCommand(command, args));
+  passOn(addServeFlags(program.command('serve').description('router and scheduler without a screen'))).action(
+    (_flags, command: Command) => serveCommand(command, args.slice(args.indexOf('serve') + 1)),
+  );
+
+  addScreenFlags(
+    addClientFlags(program.command('attach [url]').description('a screen for a supervisor that runs already')),
+  ).action((url: string | undefined, flags: Record<string, string | undefined>, command: Command) =>
+    attachCommand({ ...readClientFlags(flags), ...(url === undefined ? {} : { url }) }, readScreenFlags(command)),
+  );
+  addClientFlags(program.command('ps [url]').description('devices, models and queue'))
+    .option('--json', 'the whole state as JSON')
+    .action((url: string | undefined, flags: Record<string, string | undefined>) =>
+      psCommand(readClientFlags({ ...flags, ...(url === undefined ? {} : { url }) }), flags['json'] !== undefined),
+    );
+  addClientFlags(program.command('stop').description('stop every model and the supervisor')).action(
+    (flags: Record<string, string | undefined>) => stopCommand(readClientFlags(flags)),
+  );
+  for (const [action, description] of ACTIONS) {
+    addClientFlags(program.command(`${action} <model>`).description(description)).action(
+      (model: string, flags: Record<string, string | undefined>) => actCommand(action, model, readClientFlags(flags)),
+    );
+  }
+  addClientFlags(program.command('plan <model>').description('what loading a model now would do'))
+    .option('--json', 'with the whole decision record, as JSON')
+    .action((model: string, flags: Record<string, string | undefined>) =>
+      planCommand(model, readClientFlags(flags), flags['json'] !== undefined),
+    );
+  addClientFlags(program.command('logs <model>').description("the last lines of a model's process")).action(
+    (model: string, flags: Record<string, string | undefined>) => logsCommand(model, readClientFlags(flags)),
+  );
+  passOn(
+    addClientFlags(
+      program
+        .command('measure <models...>')
+        .description('what models need, device by device, without loading them: GGUF files, or models of a supervisor'),
+    ),
+  )
+    .option('--json', 'as JSON')
+    .addOption(
+      new Option('--engine <name>', 'what files are measured with')
+        .choices(['auto', 'llama-server', 'embedded', 'sim'])
+        .default('auto'),
+    )
+    .addOption(new Option('--llama-server <path>', 'the llama-server to measure files with').env('LLAMA_SERVER'))
+    .action((words: readonly string[], flags: Record<string, string | undefined>) =>
+      measureCommand(words, {
+        ...readClientFlags(flags),
+        engine: (flags['engine'] ?? 'auto') as MeasureFlags['engine'],
+        llamaServer: flags['llamaServer'] ?? null,
+        json: flags['json'] !== undefined,
+      }),
+    );
+  program
+    .command('replay [file]')
+    .description('what a recorded journal decides when it is played again; a directory stands for its newest')
+    .addOption(new Option('--policy <name>', 'decide by another policy').choices(Object.keys(POLICIES)))
+    .option('--state-dir <dir>', 'the state directory whose newest journal is meant')
+    .option('--json', 'all decision records and the summary as JSON')
+    .action((file: string | undefined, flags: Record<string, string | undefined>) =>
+      replayCommand({
+        path: file ?? pathsFor(flags['stateDir'] ?? null).journal,
+        policy: (flags['policy'] ?? null) as PolicyName | null,
+        json: flags['json'] !== undefined,
+      }),
+    );
+  program
+    .command('simulate <scenario>')
+    .description('what the scheduler makes of a machine and its clients that are written down in a file')
+    .option('--seed <n>', 'the (first) seed of everything that is left to chance; default 1')
+    .option('--runs <n>', 'add up so many seeds, one after the other; default 1')
+    .option('--policy <names>', 'one policy, or several with commas between them')
+    .option('--compare', 'all policies side by side')
+    .option('--decisions', 'every decision, before the table')
+    .option('--json', 'the result as JSON')
+    .action((path: string, options: SimulateOptions) => simulateCommand(path, options));
+  program
+    .command('completion')
+    .description('a script that completes commands and flags in a shell; see the manual for where to put it')
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .action((shell: Shell) => void process.stdout.write(completionScript(program, shell)));
+  group(program, 'Supervisor:', ['serve', 'attach', 'ps', 'stop']);
+  group(program, 'Models:', ['load', 'unload', 'pin', 'unpin', 'plan', 'logs', 'measure']);
+  group(program, 'Looking back and ahead:', ['replay', 'simulate']);
+  group(program, 'This program:', ['completion']);
+  for (const command of program.commands)
+    if (!['serve', 'measure'].includes(command.name())) command.allowExcessArguments(false);
+  return program;
+}
+
+function group(program: Command, heading: string, names: readonly string[]): void {
+  for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
+}
+
+/** Flags that are not ours are the models'; whether they are any is found out when the engine is known. */
+function passOn(command: Command): Command {
+  return command.allowUnknownOption().allowExcessArguments();
+}
