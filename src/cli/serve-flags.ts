@@ -75,7 +75,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     '--queue-timeout',
     '--queue-max',
   ],
-  'Engine:': ['--engine', '--llama-server', '--sim-devices'],
+  'Engine:': ['--load-timeout', '--hang-timeout', '--kill-hung', '--engine', '--llama-server', '--sim-devices'],
   'This supervisor:': ['--state-dir', '--no-journal', '--journal-size', '--on-close'],
 };
 
