@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
+import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 
 const PROBE_LIMIT_MILLIS = 2000;
@@ -33,6 +34,26 @@ export function withoutParentDeath<T extends Runnable>(command: T): T {
   const [flag, signal, dashes, file, ...args] = command.args;
   const isWrapped = flag === '--pdeathsig' && signal === 'KILL' && dashes === '--' && file !== undefined;
   return isWrapped ? { ...command, file, args } : command;
+}
+
+/** <linux/prctl.h>, <signal.h> */
+const PR_SET_PDEATHSIG = 1;
+const SIGKILL = 9;
+
+/**
+ * Has the kernel kill this process when the thread that started it ends, for children of ours that are Node programs:
+ * without `setpriv`, and in time also for one that hangs in a foreign call later on. False where that cannot be had;
+ * the end of stdin has to do then. Whoever calls it has a parent still: one that has gone before is seen by stdin too.
+ */
+export function dieWithParent(): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');
+    const prctl = koffi.load(null).func('int prctl(int option, unsigned long value)') as (...args: number[]) => number;
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** One sentence: how a child learns that its supervisor was killed. */

@@ -95,7 +95,7 @@ async function measureFiles(
   }
   const { engine, sim } = chosen;
   const given = commandLineSettings(childFlags(options, engine.options, engine.name, []), engine.options);
-  const probes = createProbes(await probesFor(sim, paths));
+  const probes = createProbes(probesFor(sim, paths));
   try {
     const { devices } = (await probes.sample([])).sample;
     const measured: Measured[] = [];

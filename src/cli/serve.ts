@@ -1,7 +1,6 @@
-import { access, constants } from 'node:fs/promises';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { tryLock, type FileLock } from '../../native/flock.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
 import { CatalogReader } from '../catalog/catalog-reader.js';
@@ -86,7 +85,7 @@ export async function startServing(
     });
     const catalog = await reader.read();
     if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
-    const probes = createProbes(await probesFor(sim, paths));
+    const probes = createProbes(probesFor(sim, paths));
     const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, probes);
     supervisor.notice(...leftovers);
     return await open(flags, paths, supervisor, probes, () => lock.release());
@@ -122,18 +121,9 @@ function engineChoice(flags: ServeFlags, paths: Paths): Parameters<typeof choose
   return { engine, llamaServer, simDevices, simLedgerDirectory: paths.simulation };
 }
 
-/** Where devices are looked for. */
-export async function probesFor(sim: ChosenEngine['sim'], paths: Paths): Promise<Parameters<typeof createProbes>[0]> {
-  if (sim !== null) return { sim: { devices: sim, ledgerDirectory: paths.simulation } };
-  return { nvidiaSmi: (await isInPath('nvidia-smi')) ? {} : null };
-}
-
-async function isInPath(program: string): Promise<boolean> {
-  const directories = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
-  const found = await Promise.allSettled(
-    directories.map((directory) => access(join(directory, program), constants.X_OK)),
-  );
-  return found.some((result) => result.status === 'fulfilled');
+/** Where devices are looked for: simulated ones stand alone; else the ways that this machine does not have give way by themselves. */
+export function probesFor(sim: ChosenEngine['sim'], paths: Paths): Parameters<typeof createProbes>[0] {
+  return sim === null ? { nvml: {}, nvidiaSmi: {} } : { sim: { devices: sim, ledgerDirectory: paths.simulation } };
 }
 
 function makeSupervisor(

@@ -10,7 +10,7 @@ import type { ExitReport as SchedulerExitReport } from '../scheduler/state.js';
 import type { Millis, ModelId } from '../scheduler/units.js';
 
 export type { Asker, Decision, DecisionKind, DeviceFigures, PassedOver, Victim } from '../scheduler/decisions.js';
-export type { OperatorAction } from '../scheduler/events.js';
+export type { ForeignProcess, OperatorAction } from '../scheduler/events.js';
 export type { DeviceSegment, DeviceView, ModelWord, QueueView } from '../scheduler/snapshot.js';
 export type { StopReason } from '../scheduler/state.js';
 export type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from '../scheduler/units.js';

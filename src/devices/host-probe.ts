@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import systeminformation from 'systeminformation';
 import type { DeviceReading, InstanceReading } from '../scheduler/events.js';
 import type { Bytes } from '../scheduler/units.js';
-import { readCgroupUsed } from './cgroup-memory.js';
+import { readHostMemory, type HostMemory } from './host-memory.js';
 import type { DeviceProbe } from './probe.js';
 
 /** Memory of one process, by what backs it. */
@@ -14,17 +13,6 @@ export interface HostResident {
   readonly fileBytes: Bytes;
 }
 
-/** What the system says about its memory. */
-export interface HostMemory {
-  readonly totalBytes: Bytes;
-  /** What could be had without swapping, page cache included. */
-  readonly availableBytes: Bytes;
-  /** Limit of the control group, or null. */
-  readonly limitBytes: Bytes | null;
-  /** What the control group uses besides page cache; of no matter without a limit. */
-  readonly cgroupUsedBytes: Bytes;
-}
-
 /**
  * System memory as the device `Host`. The total is the smaller of what the machine has and what the control
  * group allows. On Linux each instance's share is told by what its processes have resident.
@@ -32,6 +20,7 @@ export interface HostMemory {
 export function createHostProbe(): DeviceProbe {
   return {
     name: 'host',
+    capabilities: { total: true, used: true, perProcess: process.platform === 'linux', names: true },
     async sample(trees) {
       const linux = process.platform === 'linux';
       const [memory, residents] = await Promise.all([
@@ -72,20 +61,6 @@ export function readHostDevice(memory: HostMemory, ourFileBytes: Bytes, attribut
     usedBytes: Math.min(total, held + ourFileBytes),
     attributed,
   };
-}
-
-async function readHostMemory(): Promise<HostMemory> {
-  // Zero or beyond any machine: no limit, or a system that has none (documented for process.constrainedMemory).
-  const constraint = process.constrainedMemory();
-  const limitBytes = constraint > 0 && Number.isSafeInteger(constraint) ? constraint : null;
-  const [{ total, available }, groupUsed] = await Promise.all([
-    systeminformation.mem(),
-    limitBytes === null ? null : readCgroupUsed(),
-  ]);
-  if (!(total > 0) || !(available >= 0)) throw new Error('The system does not say how much memory it has.');
-  // Node knows the group's use too, page cache included: too much rather than too little.
-  const cgroupUsedBytes = limitBytes === null ? 0 : (groupUsed ?? Math.max(0, limitBytes - process.availableMemory()));
-  return { totalBytes: total, availableBytes: available, limitBytes, cgroupUsedBytes };
 }
 
 /** What a process tree has resident; processes that have gone hold nothing. */

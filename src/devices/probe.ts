@@ -1,4 +1,4 @@
-import type { DeviceReading, InstanceReading } from '../scheduler/events.js';
+import type { DeviceReading, InstanceReading, ProbeFailure } from '../scheduler/events.js';
 import type { ModelId } from '../scheduler/units.js';
 
 /** The processes of one instance: its child and everything below it. */
@@ -13,15 +13,35 @@ export interface ProbeSample {
   readonly devices: readonly DeviceReading[];
   /** Only trees that hold something, or are known to hold nothing, on these devices. */
   readonly instances: readonly InstanceReading[];
+  /** Devices that could not be read while others could; they are not among `devices`. */
+  readonly failures?: readonly ProbeFailure[];
+}
+
+/** What a source can know at best; a single reading may still lack it. */
+export interface ProbeCapabilities {
+  /** The size of a device. */
+  readonly total: boolean;
+  /** How much of it is in use, by whomever. */
+  readonly used: boolean;
+  /** How much each of our processes holds. */
+  readonly perProcess: boolean;
+  /** Which device a child means by a name such as `CUDA1`. */
+  readonly names: boolean;
 }
 
 /** A source of figures about devices: asynchronous, limited in time, and it never wakes a sleeping device. */
 export interface DeviceProbe {
   readonly name: string;
+  readonly capabilities: ProbeCapabilities;
   /**
    * Takes one sample. Rejects with an Error whose message is the driver's own words when it cannot:
    * unknown is neither zero nor free.
    */
   sample(trees: readonly ProcessTree[]): Promise<ProbeSample>;
   close(): void;
+}
+
+/** There is no such driver or program here, and there will be none while this program runs: ask somebody else. */
+export class ProbeAbsent extends Error {
+  override readonly name = 'ProbeAbsent';
 }

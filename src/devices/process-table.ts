@@ -55,8 +55,10 @@ async function readRow(pid: string): Promise<ProcessRow | null> {
   }
 }
 
-/** The name in the second field is free text: it may contain spaces, parentheses and newlines. */
-function parseStat(text: string): ProcessRow | null {
+/**
+ * Reads /proc/PID/stat. The name in the second field is free text: it may contain spaces, parentheses and newlines.
+ */
+export function parseStat(text: string): ProcessRow | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [pid, parent, group] = [text.slice(0, text.indexOf(' ')), fields[1], fields[2]].map(Number);
   return pid === undefined || parent === undefined || group === undefined ? null : { pid, parent, group };

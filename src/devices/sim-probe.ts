@@ -34,6 +34,7 @@ export function createSimProbe(options: SimProbeOptions): DeviceProbe {
 
   return {
     name: 'sim',
+    capabilities: { total: true, used: true, perProcess: true, names: true },
     sample(trees) {
       const ledger = readLedger(ledgerDirectory);
       const holdings = ledger.holdings.filter((holding) => !isReleased(holding));

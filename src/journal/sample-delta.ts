@@ -1,4 +1,4 @@
-import type { DeviceReading, Event, InstanceReading } from '../scheduler/events.js';
+import type { DeviceReading, Event, InstanceReading, ProbeFailure } from '../scheduler/events.js';
 import type { Millis } from '../scheduler/units.js';
 
 export type SampleEvent = Extract<Event, { type: 'sample' }>;
@@ -12,11 +12,13 @@ export interface SampleLine {
   readonly sample: readonly [Millis, Millis];
   readonly devices?: readonly ItemDelta<DeviceReading>[];
   readonly instances?: readonly ItemDelta<InstanceReading>[];
+  /** Whole, since they are rare. */
+  readonly failures?: readonly ProbeFailure[];
 }
 
 /** What changed from one sample to the next; `previous` is null for the first of a file. */
 export function encodeSample(previous: SampleEvent | null, event: SampleEvent): SampleLine {
-  const { at, type: _, takenAt, devices, instances, ...rest } = event;
+  const { at, type: _, takenAt, devices, instances, failures, ...rest } = event;
   // A field that is added to the event has to be added here, or would be lost.
   rest satisfies Record<string, never>;
   const deviceDelta = encodeList(previous?.devices ?? [], devices);
@@ -25,6 +27,7 @@ export function encodeSample(previous: SampleEvent | null, event: SampleEvent): 
     sample: [at, takenAt],
     ...(deviceDelta === null ? {} : { devices: deviceDelta }),
     ...(instanceDelta === null ? {} : { instances: instanceDelta }),
+    ...(failures === undefined ? {} : { failures }),
   };
 }
 
@@ -37,6 +40,7 @@ export function decodeSample(previous: SampleEvent | null, line: SampleLine): Sa
     takenAt,
     devices: decodeList(previous?.devices ?? [], line.devices),
     instances: decodeList(previous?.instances ?? [], line.instances),
+    ...(line.failures === undefined ? {} : { failures: line.failures }),
   };
 }
 

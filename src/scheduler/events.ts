@@ -10,6 +10,28 @@ export interface DeviceReading {
   readonly usedBytes: Bytes;
   /** True when the probe knows what each of our processes holds here. */
   readonly attributed: boolean;
+  /** Who says so, e.g. `nvml`. */
+  readonly source?: string;
+  /** What limits these figures, in one sentence; absent when nothing does. */
+  readonly remark?: string;
+  /** The largest users that are not ours, largest first; a few at most. */
+  readonly foreign?: readonly ForeignProcess[];
+}
+
+/** A process on a device that is none of ours. Its name is its own choice, without control characters. */
+export interface ForeignProcess {
+  readonly pid: number;
+  /** Empty where it cannot be told. */
+  readonly name: string;
+  readonly bytes: Bytes;
+}
+
+/** A probe that could not be read: what it had said of these devices ages until it can. */
+export interface ProbeFailure {
+  /** Those that it served before; none if it never did. */
+  readonly devices: readonly DeviceName[];
+  /** The driver's own words. */
+  readonly message: string;
 }
 
 /** Memory that a probe attributes to the process tree of one of our instances. */
@@ -47,6 +69,7 @@ export type EventBody =
       readonly takenAt: Millis;
       readonly devices: readonly DeviceReading[];
       readonly instances: readonly InstanceReading[];
+      readonly failures?: readonly ProbeFailure[];
     }
   /** A client wants a lease; `model` is an id of the catalog (aliases are resolved before). */
   | { readonly type: 'request'; readonly request: RequestId; readonly model: ModelId; readonly autoload: boolean }

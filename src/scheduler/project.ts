@@ -50,6 +50,10 @@ function deviceView(state: State, ledger: Ledger, device: Device): DeviceView {
     marginBytes: device.marginBytes,
     sampledAt: device.sample?.takenAt ?? null,
     attributed: device.sample?.attributed ?? false,
+    source: device.source,
+    remark: device.remark,
+    foreign: device.foreign,
+    problem: device.problem,
     segments: segmentsOf(state, device.name),
   };
 }

@@ -38,6 +38,10 @@ export function newDevice(name: DeviceName, kind: DeviceKind, totalBytes: number
     marginSet: false,
     externalBytes: 0,
     sample: null,
+    source: '',
+    remark: '',
+    foreign: [],
+    problem: null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
-import type { DeviceReading, EventBody } from './events.js';
+import type { DeviceReading, EventBody, ProbeFailure } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
@@ -23,6 +23,7 @@ export function onSample(turn: Turn, event: SampleEvent): void {
   const readings = event.devices.filter(isBelievable);
   const resident = residencyOf(turn, event);
   for (const reading of readings) addDevice(turn, reading);
+  takeFailures(turn, event.failures ?? []);
   for (const id of turn.state.running) updateResidency(turn, id, event.takenAt, readings, resident);
   confirmReleases(turn, event.takenAt, readings, resident);
   for (const reading of readings) updateExternal(turn, reading, event.takenAt, resident);
@@ -52,11 +53,21 @@ function keyOf(model: ModelId, generation: number): string {
 
 /** A device is known from its first report; its total and description follow later ones. */
 function addDevice(turn: Turn, reading: DeviceReading): void {
-  const { name, kind, description, totalBytes } = reading;
+  const { name, kind, description, totalBytes, source = '', remark = '', foreign = [] } = reading;
   const known = turn.state.devices[name];
   const device: Device = known ?? newDevice(name, kind, totalBytes);
-  turn.state.devices[name] = { ...device, kind, description, totalBytes };
+  turn.state.devices[name] = { ...device, kind, description, totalBytes, source, remark, foreign, problem: null };
   if (known === undefined) setMargins(turn);
+}
+
+/** What a failing probe served is kept as it was last seen: unknown is neither zero nor free. */
+function takeFailures(turn: Turn, failures: readonly ProbeFailure[]): void {
+  for (const { devices, message } of failures) {
+    for (const name of devices) {
+      const device = turn.state.devices[name];
+      if (device !== undefined) turn.state.devices[name] = { ...device, problem: message };
+    }
+  }
 }
 
 /** What is seen of an instance; its claim is never below it. On devices without attribution it stays unknown. */

@@ -1,4 +1,5 @@
 import type { Decision } from './decisions.js';
+import type { ForeignProcess } from './events.js';
 import type { ClaimQuality, DeviceKind, ExitReport, MeasureWord, StopReason } from './state.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from './units.js';
 
@@ -30,6 +31,14 @@ export interface DeviceView {
   /** When the latest sample was taken; null: nobody has reported this device. */
   readonly sampledAt: Millis | null;
   readonly attributed: boolean;
+  /** Who says so, e.g. `nvml`; empty when no probe does. */
+  readonly source: string;
+  /** What limits these figures, in one sentence; empty when nothing does. */
+  readonly remark: string;
+  /** The largest users that are not ours, largest first; a few at most. Their names are their own choice. */
+  readonly foreign: readonly ForeignProcess[];
+  /** Why it cannot be sampled now, in its driver's own words; null when it can. Loads go by the claims and the last figures. */
+  readonly problem: string | null;
   /** Catalog order; bytes add up to held + reserved (before any overcommit is cut off). */
   readonly segments: readonly DeviceSegment[];
 }

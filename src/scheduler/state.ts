@@ -1,4 +1,5 @@
 import type { Decision } from './decisions.js';
+import type { ForeignProcess } from './events.js';
 import type { Bytes, DeviceBytes, DeviceName, Millis, ModelId, RequestId } from './units.js';
 
 /** How a device relates to the rest of the machine's memory. */
@@ -103,6 +104,14 @@ export interface Device {
   readonly externalBytes: Bytes;
   /** Null until a probe has sampled it; a device known from child reports only never is. */
   readonly sample: DeviceSample | null;
+  /** Who sampled it; empty for nobody. */
+  readonly source: string;
+  /** What limits the figures of the sample; empty when nothing does. */
+  readonly remark: string;
+  /** The largest users that are not ours, largest first. */
+  readonly foreign: readonly ForeignProcess[];
+  /** Why it cannot be sampled now, in its driver's own words; the sample ages meanwhile. Null: it can. */
+  readonly problem: string | null;
 }
 
 export type InstancePhase = 'loading' | 'ready' | 'sleeping' | 'parked' | 'stopping';

@@ -178,6 +178,7 @@ function writeOffRelease(turn: Turn, timer: Extract<TimerName, { kind: 'release'
   const release = turn.state.releases.find(isIt);
   if (release === undefined) return;
   turn.state.releases = turn.state.releases.filter((other) => !isIt(other));
+  keepUnseen(turn, release);
   const after = Math.round((turn.state.now - release.exitedAt) / 1000);
   note(
     turn,
@@ -185,6 +186,15 @@ function writeOffRelease(turn: Turn, timer: Extract<TimerName, { kind: 'release'
     release.model,
     `${release.model}: ${sayAmounts(release.held)} not seen to be back ${after} s after its exit; counting it as free or as others' from now on`,
   );
+}
+
+/** Where a probe has not been heard since the exit, nothing says that the memory is free: it counts as others' until one is. */
+function keepUnseen(turn: Turn, { held, exitedAt }: State['releases'][number]): void {
+  for (const [name, bytes] of Object.entries(held)) {
+    const device = turn.state.devices[name];
+    if (device?.sample == null || device.sample.takenAt >= exitedAt) continue;
+    turn.state.devices[name] = { ...device, externalBytes: device.externalBytes + bytes };
+  }
 }
 
 function onShutdown(turn: Turn): void {
@@ -199,10 +209,11 @@ function onShutdown(turn: Turn): void {
   for (const id of turn.state.running) stopForShutdown(turn, id);
 }
 
-/** Devices are watched closely while anything loads, stops or gives memory back. */
+/** Devices are watched closely while anything loads, stops, gives memory back or is measured. */
 function watchDevices(turn: Turn): void {
   const closely =
     turn.state.releases.length > 0 ||
+    turn.state.measuring !== null ||
     runningOf(turn.state).some(([, { phase }]) => phase === 'loading' || phase === 'stopping');
   if (closely === turn.state.watchingClosely) return;
   turn.state.watchingClosely = closely;

@@ -1,21 +1,27 @@
-import type { EventBody } from '../scheduler/events.js';
-import type { ProcessTree, ProbeSample } from '../devices/probe.js';
+import type { ProbeSample, ProcessTree } from '../devices/probe.js';
+import type { EventBody, ProbeFailure } from '../scheduler/events.js';
 import type { Millis } from '../scheduler/units.js';
 
-/** How often the devices are sampled at rest, and while anything loads, stops or gives memory back. */
-const REST_MILLIS: Millis = 1000;
+/** How often the devices are sampled: while anything is under way, at rest, and while nothing runs and nobody looks. */
 const CLOSE_MILLIS: Millis = 150;
+const REST_MILLIS: Millis = 1000;
+const IDLE_MILLIS: Millis = 5000;
 
 export interface DeviceWatchOptions {
-  readonly sample: (trees: readonly ProcessTree[]) => Promise<{ sample: ProbeSample; errors: readonly string[] }>;
+  /** Never rejects. */
+  readonly sample: (
+    trees: readonly ProcessTree[],
+  ) => Promise<{ readonly sample: ProbeSample; readonly failures: readonly ProbeFailure[] }>;
   readonly trees: () => readonly ProcessTree[];
   readonly now: () => Millis;
   readonly dispatch: (event: EventBody) => void;
+  /** True while somebody follows the figures. */
+  readonly isFollowed: () => boolean;
   /** The probes' own words, whenever they change; empty when all is well. */
   readonly onErrors: (errors: readonly string[]) => void;
 }
 
-/** Samples the devices in turn, one sample at a time: closely while something is under way, else once a second. */
+/** Samples the devices in turn, one sample at a time. */
 export class DeviceWatch {
   readonly #options: DeviceWatchOptions;
   #closely = false;
@@ -41,7 +47,10 @@ export class DeviceWatch {
     if (closely && this.#timer !== null) this.#schedule();
   }
 
-  /** Takes the next sample at once: memory may just have come back, and somebody waits for it. */
+  /**
+   * Takes the next sample at once: memory may just have come back, and somebody waits for it; or somebody has begun to
+   * follow, and what they see first may be old.
+   */
   lookNow(): void {
     this.#lookAgain = true;
     if (!this.#isLooking) this.#schedule();
@@ -55,36 +64,37 @@ export class DeviceWatch {
   #schedule(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     if (this.#closed) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = null;
-        void this.#sampleOnce().then(() => this.#schedule());
-      },
-      this.#lookAgain ? 0 : this.#closely ? CLOSE_MILLIS : REST_MILLIS,
-    );
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.#sampleOnce().then(() => this.#schedule());
+    }, this.#interval());
+  }
+
+  #interval(): Millis {
+    if (this.#lookAgain) return 0;
+    if (this.#closely) return CLOSE_MILLIS;
+    const { isFollowed, trees } = this.#options;
+    return isFollowed() || trees().length > 0 ? REST_MILLIS : IDLE_MILLIS;
   }
 
   async #sampleOnce(): Promise<void> {
-    const { sample, trees, now, dispatch } = this.#options;
+    const { sample, trees, now, dispatch, onErrors } = this.#options;
     const takenAt = now();
     this.#isLooking = true;
     this.#lookAgain = false;
-    try {
-      const { sample: taken, errors } = await sample(trees());
-      if (this.#closed) return;
-      this.#report(errors);
-      dispatch({ type: 'sample', takenAt, devices: taken.devices, instances: taken.instances });
-    } catch (error) {
-      this.#report([error instanceof Error ? error.message : String(error)]);
-    } finally {
-      this.#isLooking = false;
-    }
-  }
-
-  #report(errors: readonly string[]): void {
+    const { sample: taken, failures } = await sample(trees());
+    this.#isLooking = false;
+    if (this.#closed) return;
+    const errors = failures.map(({ message }) => message);
     const joined = errors.join('\n');
-    if (joined === this.#errors) return;
+    if (joined !== this.#errors) onErrors(errors);
     this.#errors = joined;
-    this.#options.onErrors(errors);
+    dispatch({
+      type: 'sample',
+      takenAt,
+      devices: taken.devices,
+      instances: taken.instances,
+      ...(failures.length === 0 ? {} : { failures }),
+    });
   }
 }

@@ -33,6 +33,11 @@ export class Publisher {
     };
   }
 
+  /** True while somebody listens. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   decided(decisions: readonly Decision[]): void {
     for (const decision of decisions) this.#tell({ type: 'decision', decision });
   }

@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../catalog/entry.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
 import { DownloadError } from '../catalog/hf-cache/hub.js';
 import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
-import type { ProbeSample, ProcessTree } from '../devices/probe.js';
+import type { ProbeSample } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
 import { JournalWriter, type JournalOptions } from '../journal/record.js';
 import { Contexts } from '../measurements/contexts.js';
@@ -25,7 +25,7 @@ import { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
 import { ContextLearning } from './context-learning.js';
 import { readCpuTicks } from './cpu-time.js';
-import { DeviceWatch } from './device-watch.js';
+import { DeviceWatch, type DeviceWatchOptions } from './device-watch.js';
 import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
@@ -53,7 +53,8 @@ export interface SupervisorOptions {
   readonly hub: Pick<DownloadsOptions, 'cache' | 'access'>;
   /** What the scheduler has to know of an entry, given the devices that were found. */
   readonly specOf: (entry: CatalogEntry, sample: ProbeSample) => ModelSpec;
-  readonly sample: (trees: readonly ProcessTree[]) => Promise<{ sample: ProbeSample; errors: readonly string[] }>;
+  /** A look at the devices; never rejects. */
+  readonly sample: DeviceWatchOptions['sample'];
   readonly pins: PinStore;
   /** What models were measured and seen to need. */
   readonly measurements: MeasurementStore;
@@ -169,6 +170,7 @@ export class Supervisor {
           dispatch(event);
           this.#learn();
         },
+        isFollowed: () => this.#publisher.isHeard,
         onErrors: (errors) => this.notice(...errors),
       }),
       hangUp: (generation) => {
@@ -363,7 +365,9 @@ export class Supervisor {
   }
 
   subscribe(listener: Listener): () => void {
-    return this.#publisher.subscribe(listener);
+    const unsubscribe = this.#publisher.subscribe(listener);
+    this.#hands.watch.lookNow();
+    return unsubscribe;
   }
 
   /** Called after every turn. Returns the function that ends it. */

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { Patient } from '../../src/devices/patient.js';
 import { combineProbes, createProbes } from '../../src/devices/combined-probe.js';
-import type { DeviceProbe, ProcessTree } from '../../src/devices/probe.js';
+import type { DeviceProbe, ProbeCapabilities, ProcessTree } from '../../src/devices/probe.js';
+import { until } from '../support/until.js';
+
+const EVERYTHING: ProbeCapabilities = { total: true, used: true, perProcess: true, names: true };
+/** Trees as they were given. */
+const AS_GIVEN = { complete: (trees: readonly ProcessTree[]) => Promise.resolve(trees) };
 
 /** A probe of one device that says which pids it was asked about. */
 function probeOf(device: string, asked: (readonly ProcessTree[])[] = []): DeviceProbe {
   return {
     name: device,
+    capabilities: EVERYTHING,
     sample(trees) {
       asked.push(trees);
       const reading = {
@@ -25,6 +32,7 @@ function probeOf(device: string, asked: (readonly ProcessTree[])[] = []): Device
 
 const BROKEN: DeviceProbe = {
   name: 'broken',
+  capabilities: EVERYTHING,
   sample: () => {
     throw new Error('the driver’s own words');
   },
@@ -37,9 +45,7 @@ describe('several probes as one', () => {
       { model: 'a', generation: 1, pids: [1] },
       { model: 'a', generation: 2, pids: [2] },
     ];
-    const { sample } = await combineProbes([probeOf('CUDA0'), probeOf('Host')], () => Promise.resolve(null)).sample(
-      trees,
-    );
+    const { sample } = await combineProbes([probeOf('CUDA0'), probeOf('Host')], AS_GIVEN).sample(trees);
     expect(sample.devices.map(({ name }) => name)).toEqual(['CUDA0', 'Host']);
     expect(sample.instances).toEqual([
       { model: 'a', generation: 1, resident: { CUDA0: 1, Host: 1 } },
@@ -48,30 +54,32 @@ describe('several probes as one', () => {
   });
 
   it('go on when one fails, and say what it said', async () => {
-    const { sample, errors } = await combineProbes([BROKEN, probeOf('Host')]).sample([]);
-    expect(errors).toEqual(['broken: the driver’s own words']);
+    const { sample, failures } = await combineProbes([BROKEN, probeOf('Host')]).sample([]);
+    expect(failures).toEqual([{ devices: [], message: 'broken: the driver’s own words' }]);
     expect(sample.devices.map(({ name }) => name)).toEqual(['Host']);
   });
 
-  it('are asked about whole process trees, found once while they stay the same', async () => {
+  it('name the devices that a failing one had served', async () => {
+    let fails = false;
+    const flaky: DeviceProbe = {
+      ...probeOf('CUDA0'),
+      sample: (trees) => (fails ? Promise.reject(new Error('GPU is lost')) : probeOf('CUDA0').sample(trees)),
+    };
+    const combined = combineProbes([flaky, probeOf('Host')]);
+    await combined.sample([]);
+    fails = true;
+    expect((await combined.sample([])).failures).toEqual([{ devices: ['CUDA0'], message: 'CUDA0: GPU is lost' }]);
+    fails = false;
+    expect((await combined.sample([])).failures).toEqual([]);
+  });
+
+  it('are all asked about whole process trees', async () => {
     const asked: (readonly ProcessTree[])[] = [];
-    let reads = 0;
-    const table = [
-      { pid: 10, parent: 1, group: 10 },
-      { pid: 11, parent: 10, group: 10 },
-    ];
-    const combined = combineProbes([probeOf('CUDA0', asked), probeOf('Host', asked)], () => {
-      reads++;
-      return Promise.resolve(table);
-    });
+    const complete = (trees: readonly ProcessTree[]): Promise<readonly ProcessTree[]> =>
+      Promise.resolve(trees.map((tree) => ({ ...tree, pids: [...tree.pids, 11] })));
+    const combined = combineProbes([probeOf('CUDA0', asked), probeOf('Host', asked)], { complete });
     await combined.sample([{ model: 'a', generation: 1, pids: [10] }]);
-    await combined.sample([{ model: 'a', generation: 1, pids: [10] }]);
-    expect(reads).toBe(1);
-    await combined.sample([{ model: 'b', generation: 2, pids: [11] }]);
-    expect(reads).toBe(2);
-    expect(asked.slice(0, 4).map(([tree]) => tree?.pids)).toEqual([
-      [10, 11],
-      [10, 11],
+    expect(asked.map(([tree]) => tree?.pids)).toEqual([
       [10, 11],
       [10, 11],
     ]);
@@ -84,5 +92,33 @@ describe('several probes as one', () => {
     };
     expect(await names({ sim })).toEqual(['CUDA0']);
     expect(await names({})).toEqual(['Host']);
+  });
+});
+
+describe('a probe that does not answer', () => {
+  it('is waited for once, and keeps nobody waiting after that until it has answered', async () => {
+    const answers: PromiseWithResolvers<void>[] = [];
+    const slow: DeviceProbe = {
+      ...probeOf('CUDA0'),
+      async sample(trees) {
+        const answer = Promise.withResolvers<void>();
+        answers.push(answer);
+        await answer.promise;
+        return probeOf('CUDA0').sample(trees);
+      },
+    };
+    const patient = new Patient(slow, 30_000, 300);
+    const late = await patient.sample([]);
+    expect(late.failure?.message).toBe('CUDA0: no answer yet; the driver hangs, or is very slow');
+    // Its patience of 30 s would outlast this test.
+    expect((await patient.sample([])).failure).toEqual(late.failure);
+    expect(answers).toHaveLength(1);
+    answers[0]?.resolve();
+    const answered = await until('it is asked again', async () => {
+      const pending = patient.sample([]);
+      answers[1]?.resolve();
+      return (await pending).sample;
+    });
+    expect(answered.devices.map(({ name }) => name)).toEqual(['CUDA0']);
   });
 });

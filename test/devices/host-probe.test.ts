@@ -66,8 +66,8 @@ describe.runIf(process.platform === 'linux')('what an instance has resident', ()
     children.push(child);
     await until('both are up', () => child.log.includes('up'));
     const trees = [{ model: 'a', generation: 3, pids: [child.handle.pid ?? 0] }];
-    const { sample, errors } = await combineProbes([createHostProbe()]).sample(trees);
-    expect(errors).toEqual([]);
+    const { sample, failures } = await combineProbes([createHostProbe()]).sample(trees);
+    expect(failures).toEqual([]);
     expect(sample.instances).toHaveLength(1);
     expect(sample.instances[0]).toMatchObject({ model: 'a', generation: 3 });
     expect(sample.instances[0]?.resident['Host']).toBeGreaterThan(300 * MIB);

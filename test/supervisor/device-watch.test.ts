@@ -10,13 +10,14 @@ function watch(): { watch: DeviceWatch; asked: (() => void)[]; told: number[] } 
   const asked: (() => void)[] = [];
   const told: number[] = [];
   const deviceWatch = new DeviceWatch({
-    sample: () => new Promise((resolve) => asked.push(() => resolve({ sample: NOTHING, errors: [] }))),
+    sample: () => new Promise((resolve) => asked.push(() => resolve({ sample: NOTHING, failures: [] }))),
     trees: () => [],
     now: () => performance.now(),
     dispatch: (event) => {
       if (event.type === 'sample') told.push(event.takenAt);
     },
     onErrors: () => undefined,
+    isFollowed: () => false,
   });
   return { watch: deviceWatch, asked, told };
 }

@@ -30,7 +30,7 @@ async function supervise(measureLimitMillis: number, entries: readonly CatalogEn
     readCatalog: () => Promise.resolve({ entries, notices: [], errors: [] }),
     hub: { cache: null, access: { endpoint: '', token: null } },
     specOf: (entry) => toModelSpec(entry, world.engine.estimate(entry, []), 'sim'),
-    sample: async () => ({ sample: await world.sample(), errors: [] }),
+    sample: async () => ({ sample: await world.sample(), failures: [] }),
     pins: new PinStore(directory),
     measurements: new MeasurementStore({
       path: join(directory, 'measurements.json'),

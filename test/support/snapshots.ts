@@ -35,6 +35,10 @@ export function sampleDevice(name: string, parts: Partial<DeviceView> = {}): Dev
     marginBytes: GIB,
     sampledAt: SAMPLE_TIME,
     attributed: true,
+    source: name === 'Host' ? 'host' : 'nvml',
+    remark: '',
+    foreign: [],
+    problem: null,
     segments,
     ...parts,
   };

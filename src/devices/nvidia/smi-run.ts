@@ -1,5 +1,6 @@
 import { execa } from 'execa';
-import type { Millis } from '../scheduler/units.js';
+import type { Millis } from '../../scheduler/units.js';
+import { ProbeAbsent } from '../probe.js';
 
 const MAX_OUTPUT_CHARACTERS = 4 * 1024 * 1024;
 
@@ -22,6 +23,7 @@ export function runNvidiaSmi(
     maxBuffer: MAX_OUTPUT_CHARACTERS,
   });
   const finished = subprocess.then((result) => {
+    if (result.code === 'ENOENT') throw new ProbeAbsent(`${file} was not found.`);
     if (result.exitCode !== 0) throw new Error(describeFailure(file, result), { cause: result });
     return result.stdout
       .split('\n')
@@ -49,7 +51,6 @@ interface Failure {
 }
 
 function describeFailure(file: string, failure: Failure): string {
-  if (failure.code === 'ENOENT') return `${file} was not found.`;
   const words = `${failure.stdout}\n${failure.stderr}`
     .split('\n')
     .map((line) => line.trim())

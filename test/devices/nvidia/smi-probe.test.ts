@@ -2,16 +2,23 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createNvidiaSmiProbe, type NvidiaSmiProbeOptions } from '../../src/devices/nvidia-smi-probe.js';
-import type { DeviceProbe } from '../../src/devices/probe.js';
-import { MIB } from '../../src/scheduler/units.js';
+import { createNvidiaSmiProbe, type NvidiaSmiProbeOptions } from '../../../src/devices/nvidia/smi-probe.js';
+import { ProbeAbsent, type DeviceProbe } from '../../../src/devices/probe.js';
+import { MIB } from '../../../src/scheduler/units.js';
 
 /** As a 550 driver prints them; bus order is not index order. */
 const TWO_GPUS = [
   'GPU-bbbb, 00000000:41:00.0, NVIDIA GeForce RTX 3060, 12288, 310, 11653, [N/A]',
   'GPU-aaaa, 00000000:01:00.0, NVIDIA GeForce RTX 3090, 24576, 9000, 15200, [N/A]',
 ].join('\n');
-const APPS = ['GPU-aaaa, 4242, 6000', 'GPU-aaaa, 4243, 1000', 'GPU-aaaa, 99, 1500', 'GPU-bbbb, 99, 40'].join('\n');
+/** Beyond any pid that a system gives out: nobody has it, so nothing is found out about it. */
+const STRANGER = 2 ** 22 + 99;
+const APPS = [
+  'GPU-aaaa, 4242, 6000',
+  'GPU-aaaa, 4243, 1000',
+  `GPU-aaaa, ${STRANGER}, 1500`,
+  `GPU-bbbb, ${STRANGER}, 40`,
+].join('\n');
 const TREES = [
   { model: 'a', generation: 1, pids: [4242, 4243] },
   { model: 'b', generation: 2, pids: [5000] },
@@ -49,7 +56,7 @@ function probe(answers: Fake, options: Partial<NvidiaSmiProbeOptions> = {}): Dev
 
 describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
   it('gives GPUs in bus order, and what the driver keeps for itself as used', async () => {
-    const { devices } = await probe({ gpus: TWO_GPUS, apps: APPS }).sample([]);
+    const { devices } = await probe({ gpus: TWO_GPUS, apps: APPS }).sample(TREES);
     expect(devices).toEqual([
       {
         name: 'CUDA0',
@@ -58,6 +65,8 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
         totalBytes: 24576 * MIB,
         usedBytes: (24576 - 15200) * MIB,
         attributed: true,
+        source: 'nvidia-smi',
+        foreign: [{ pid: STRANGER, name: '', bytes: 1500 * MIB }],
       },
       {
         name: 'CUDA1',
@@ -66,6 +75,8 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
         totalBytes: 12288 * MIB,
         usedBytes: (12288 - 11653) * MIB,
         attributed: true,
+        source: 'nvidia-smi',
+        foreign: [{ pid: STRANGER, name: '', bytes: 40 * MIB }],
       },
     ]);
   });
@@ -115,16 +126,20 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
   });
 
   it.each([
-    ['[N/A]', 'NVIDIA GB10 (0000000F:01:00.0) does not report its memory: nvidia-smi says "[N/A]"'],
+    ['[N/A]', 'nvidia-smi: NVIDIA GB10 (0000000F:01:00.0): it does not report its memory: nvidia-smi says "[N/A]"'],
     ['[Not Supported]', 'nvidia-smi says "[Not Supported]"'],
   ])('does not make up a size where the driver says %s', async (figure, words) => {
     const gpus = `GPU-cccc, 0000000F:01:00.0, NVIDIA GB10, ${figure}, ${figure}, ${figure}, [N/A]`;
-    await expect(probe({ gpus }).sample([])).rejects.toThrow(words);
+    const { devices, failures } = await probe({ gpus: `${gpus}\n${TWO_GPUS}` }).sample([]);
+    expect(devices.map(({ name }) => name)).toEqual(['CUDA0', 'CUDA1']);
+    expect(failures).toEqual([{ devices: ['CUDA2'], message: expect.stringContaining(words) as string }]);
   });
 
   it('does not speak for the slices of a GPU in MIG mode', async () => {
     const gpus = 'GPU-cccc, 00000000:01:00.0, NVIDIA A100-SXM4-40GB, 40960, 0, 40354, Enabled';
-    await expect(probe({ gpus }).sample([])).rejects.toThrow('NVIDIA A100-SXM4-40GB (00000000:01:00.0) is in MIG mode');
+    const { devices, failures } = await probe({ gpus }).sample([]);
+    expect(devices).toEqual([]);
+    expect(failures?.[0]?.message).toContain('NVIDIA A100-SXM4-40GB (00000000:01:00.0) is in MIG mode');
   });
 
   it('works with drivers that do not know the newest field', async () => {
@@ -159,9 +174,9 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
   });
 
   it('says that it is not there', async () => {
-    await expect(createNvidiaSmiProbe({ file: '/nowhere/nvidia-smi' }).sample([])).rejects.toThrow(
-      '/nowhere/nvidia-smi was not found.',
-    );
+    const missing = createNvidiaSmiProbe({ file: '/nowhere/nvidia-smi' }).sample([]);
+    await expect(missing).rejects.toThrow(new ProbeAbsent('/nowhere/nvidia-smi was not found.'));
+    await expect(missing).rejects.toBeInstanceOf(ProbeAbsent);
   });
 
   it('is given up after its limit', async () => {
@@ -175,7 +190,8 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
     const one = createNvidiaSmiProbe({ file: program.file, pidsAreOurs: true, pciDirectory: '/nowhere' });
     const [first, second] = await Promise.all([one.sample(TREES.slice(0, 1)), one.sample(TREES.slice(1))]);
     expect(program.calls()).toHaveLength(2);
-    expect(first.devices).toEqual(second.devices);
+    const figures = [first, second].map(({ devices }) => devices.map(({ usedBytes }) => usedBytes));
+    expect(figures[0]).toEqual(figures[1]);
     expect([first, second].flatMap(({ instances }) => instances.map(({ model }) => model))).toEqual(['a', 'b']);
   });
 

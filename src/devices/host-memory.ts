@@ -1,0 +1,29 @@
+import systeminformation from 'systeminformation';
+import type { Bytes } from '../scheduler/units.js';
+import { readCgroupUsed } from './cgroup-memory.js';
+
+/** What the system says about its memory. */
+export interface HostMemory {
+  readonly totalBytes: Bytes;
+  /** What could be had without swapping, page cache included. */
+  readonly availableBytes: Bytes;
+  /** Limit of the control group, or null. */
+  readonly limitBytes: Bytes | null;
+  /** What the control group uses besides page cache; of no matter without a limit. */
+  readonly cgroupUsedBytes: Bytes;
+}
+
+/** Reads both; throws when the system does not say how much it has. */
+export async function readHostMemory(): Promise<HostMemory> {
+  // Zero or beyond any machine: no limit, or a system that has none (documented for process.constrainedMemory).
+  const constraint = process.constrainedMemory();
+  const limitBytes = constraint > 0 && Number.isSafeInteger(constraint) ? constraint : null;
+  const [{ total, available }, groupUsed] = await Promise.all([
+    systeminformation.mem(),
+    limitBytes === null ? null : readCgroupUsed(),
+  ]);
+  if (!(total > 0) || !(available >= 0)) throw new Error('The system does not say how much memory it has.');
+  // Node knows the group's use too, page cache included: too much rather than too little.
+  const cgroupUsedBytes = limitBytes === null ? 0 : (groupUsed ?? Math.max(0, limitBytes - process.availableMemory()));
+  return { totalBytes: total, availableBytes: available, limitBytes, cgroupUsedBytes };
+}

@@ -1,0 +1,85 @@
+import { dirname, join } from 'node:path';
+import type { NvmlGpu } from '../../../native/nvml.js';
+import { AskedChild } from '../asked-child.js';
+import { Attribution } from '../attribute.js';
+import { ProbeAbsent, type DeviceProbe } from '../probe.js';
+import type { ProcessOwners } from '../process-owner.js';
+import { asleep, readingsOf, type NvidiaGpu } from './gpu.js';
+import { parseNvmlReply } from './nvml-reply.js';
+import { sleepingGpus } from './sleeping.js';
+
+export interface NvmlProbeOptions {
+  /** The program that reads NVML; for tests. */
+  readonly command?: { readonly file: string; readonly args: readonly string[] };
+  readonly limits?: Partial<ConstructorParameters<typeof AskedChild>[0]>;
+  /** `CUDA_VISIBLE_DEVICES` as the children have it; default: as this process has it. */
+  readonly visibleDevices?: string | undefined;
+  /** Where the kernel says whether a PCI device sleeps; default `/sys/bus/pci/devices`. */
+  readonly pciDirectory?: string;
+  /** Whether the driver's pids are ours; by default found out from the system. */
+  readonly pidsAreOurs?: boolean;
+  readonly owners?: ProcessOwners;
+}
+
+/** Small: it keeps nothing, and the figures are a few kilobytes. */
+const NODE_ARGS = ['--max-semi-space-size=1', '--v8-pool-size=0'];
+
+/**
+ * NVIDIA GPUs by the driver's own library, named `CUDA0`, `CUDA1`, … as ggml's children see them. The library is loaded
+ * in a child process. Rejects with ProbeAbsent where there is no such library. GPUs that all sleep are not asked.
+ */
+export function createNvmlProbe(options: NvmlProbeOptions = {}): DeviceProbe {
+  const { command = { file: process.execPath, args: [...NODE_ARGS, builtHostFile()] } } = options;
+  const visibleDevices = 'visibleDevices' in options ? options.visibleDevices : process.env['CUDA_VISIBLE_DEVICES'];
+  const child = new AskedChild({ title: 'NVML', ...command, ...options.limits });
+  const attribution = new Attribution(options.pidsAreOurs, options.owners);
+  let known: readonly NvidiaGpu[] = [];
+  let inFlight: Promise<readonly NvidiaGpu[]> | null = null;
+
+  const read = async (): Promise<readonly NvidiaGpu[]> => {
+    if (await sleepingGpus(known, options.pciDirectory)) return known.map(asleep);
+    const line = await child.ask();
+    const reply = parseNvmlReply(line);
+    if (reply !== null && 'absent' in reply) throw new ProbeAbsent(reply.absent);
+    if (reply === null || 'error' in reply) {
+      const message = reply === null ? `its reader said: ${line.slice(0, 200)}` : reply.error;
+      child.failed(message);
+      throw new Error(message);
+    }
+    child.succeeded();
+    known = reply.gpus.map(toGpu);
+    return known;
+  };
+
+  return {
+    name: 'nvml',
+    capabilities: { total: true, used: true, perProcess: true, names: true },
+    async sample(trees) {
+      inFlight ??= read().finally(() => (inFlight = null));
+      const { readings, failures } = await readingsOf(await inFlight, visibleDevices, 'nvml');
+      const sample = await attribution.attribute(readings, trees);
+      return { ...sample, ...(failures.length === 0 ? {} : { failures }) };
+    },
+    close: () => child.close(),
+  };
+}
+
+function toGpu({ uuid, busId, name, memory, processes, slices, error, sharesSystemMemory }: NvmlGpu): NvidiaGpu {
+  return {
+    uuid,
+    busId,
+    description: name,
+    memory: memory === null ? null : { totalBytes: memory.totalBytes, usedBytes: memory.totalBytes - memory.freeBytes },
+    processes,
+    slices: slices?.map(toGpu) ?? null,
+    sharesSystemMemory,
+    problem: error,
+  };
+}
+
+/** Run from source, as tests do, it is the one that was built last: Node cannot run it from source. */
+function builtHostFile(): string {
+  const here = import.meta.dirname;
+  if (!import.meta.filename.endsWith('.ts')) return join(here, 'nvml-host.js');
+  return join(dirname(dirname(dirname(here))), 'dist', 'src', 'devices', 'nvidia', 'nvml-host.js');
+}

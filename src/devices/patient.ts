@@ -1,0 +1,68 @@
+import type { ProbeFailure } from '../scheduler/events.js';
+import type { DeviceName, Millis } from '../scheduler/units.js';
+import type { DeviceProbe, ProbeSample, ProcessTree } from './probe.js';
+
+/** What a probe came to in the time that it was given. */
+export type Outcome =
+  { readonly sample: ProbeSample; readonly failure: null } | { readonly sample: null; readonly failure: ProbeFailure };
+
+/** So long others wait for a probe; the first time a driver may have to be started. */
+const PATIENCE_MILLIS: Millis = 2500;
+const FIRST_PATIENCE_MILLIS: Millis = 10_000;
+
+/**
+ * A probe that keeps nobody waiting: what it has not said in time counts as failed, and is not waited for again until it
+ * has been. Remembers which devices it served, so that they can be told apart from those that never were.
+ */
+export class Patient {
+  readonly probe: DeviceProbe;
+  readonly #patienceMillis: Millis;
+  readonly #firstPatienceMillis: Millis;
+  #served: readonly DeviceName[] = [];
+  #hasAnswered = false;
+  #pending: Promise<Outcome> | null = null;
+
+  constructor(
+    probe: DeviceProbe,
+    patienceMillis: Millis = PATIENCE_MILLIS,
+    firstPatienceMillis: Millis = FIRST_PATIENCE_MILLIS,
+  ) {
+    this.probe = probe;
+    this.#patienceMillis = patienceMillis;
+    this.#firstPatienceMillis = firstPatienceMillis;
+  }
+
+  async sample(trees: readonly ProcessTree[]): Promise<Outcome> {
+    if (this.#pending !== null) return this.#late();
+    const limit = this.#hasAnswered ? this.#patienceMillis : this.#firstPatienceMillis;
+    const pending = this.#ask(trees).finally(() => (this.#pending = null));
+    this.#pending = pending;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Outcome>((resolve) => {
+      timer = setTimeout(() => resolve(this.#late()), limit);
+    });
+    const outcome = await Promise.race([pending, late]);
+    clearTimeout(timer);
+    // One that kept everybody waiting once is not waited for that long again.
+    this.#hasAnswered = true;
+    return outcome;
+  }
+
+  async #ask(trees: readonly ProcessTree[]): Promise<Outcome> {
+    try {
+      const sample = await this.probe.sample(trees);
+      this.#served = [...sample.devices.map(({ name }) => name), ...(sample.failures ?? []).flatMap((f) => f.devices)];
+      return { sample, failure: null };
+    } catch (error) {
+      return this.#failed(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #late(): Outcome {
+    return this.#failed('no answer yet; the driver hangs, or is very slow');
+  }
+
+  #failed(message: string): Outcome {
+    return { sample: null, failure: { devices: this.#served, message: `${this.probe.name}: ${message}` } };
+  }
+}
