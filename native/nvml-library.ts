@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 export interface NvmlLibrary {
   /** The name or path under which it was found. */
   readonly file: string;
-  has(name: string): boolean;
   /**
    * Calls a function that returns `nvmlReturn_t`. A bigint is a device handle, a number an unsigned int, a Buffer the
    * memory that the function fills. Blocks for as long as the driver likes.
@@ -41,7 +40,6 @@ export function loadNvml(platform: NodeJS.Platform = process.platform): NvmlLibr
   const errorText = declare(() => library.func('const char *nvmlErrorString(int result)') as (code: number) => string);
   return {
     file,
-    has: (name) => declare(() => library.symbol(name, 'void *') as unknown) !== null,
     call(name, args) {
       const call = find(name, `int ${name}(${args.map(typeOf).join(', ') || 'void'})`);
       return call === null ? FUNCTION_NOT_FOUND : call(...args);

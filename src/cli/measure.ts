@@ -93,9 +93,9 @@ async function measureFiles(
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
-  const { engine, sim } = chosen;
+  const { engine } = chosen;
   const given = commandLineSettings(childFlags(options, engine.options, engine.name, []), engine.options);
-  const probes = createProbes(probesFor(sim, paths));
+  const probes = createProbes(probesFor(chosen, paths));
   try {
     const { devices } = (await probes.sample([])).sample;
     const measured: Measured[] = [];

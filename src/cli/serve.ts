@@ -11,6 +11,7 @@ import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
 import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
 import { chooseEngine, type ChosenEngine } from '../engines/choose-engine.js';
+import type { Engine } from '../engines/engine.js';
 import { BinaryCache } from '../engines/llama-server/binary-cache.js';
 import { schedulerBuild } from '../journal/scheduler-build.js';
 import { launchContext } from '../measurements/key.js';
@@ -85,7 +86,7 @@ export async function startServing(
     });
     const catalog = await reader.read();
     if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
-    const probes = createProbes(probesFor(sim, paths));
+    const probes = createProbes(probesFor({ engine, sim }, paths));
     const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, probes);
     supervisor.notice(...leftovers);
     return await open(flags, paths, supervisor, probes, () => lock.release());
@@ -121,9 +122,13 @@ function engineChoice(flags: ServeFlags, paths: Paths): Parameters<typeof choose
   return { engine, llamaServer, simDevices, simLedgerDirectory: paths.simulation };
 }
 
-/** Where devices are looked for: simulated ones stand alone; else the ways that this machine does not have give way by themselves. */
-export function probesFor(sim: ChosenEngine['sim'], paths: Paths): Parameters<typeof createProbes>[0] {
-  return sim === null ? { nvml: {}, nvidiaSmi: {} } : { sim: { devices: sim, ledgerDirectory: paths.simulation } };
+/**
+ * Where devices are looked for: simulated ones stand alone; else the ways that this machine does not have give way by
+ * themselves.
+ */
+export function probesFor({ engine, sim }: ChosenEngine, paths: Paths): Parameters<typeof createProbes>[0] {
+  if (sim !== null) return { sim: { devices: sim, ledgerDirectory: paths.simulation } };
+  return { nvml: {}, nvidiaSmi: {}, drm: {}, engineDevices: engine.devices ?? null };
 }
 
 function makeSupervisor(
@@ -249,6 +254,7 @@ async function open(
     supervisor.notice(`Everybody who reaches ${flags.host} may use and unload models: there is no --api-key.`);
   }
   await supervisor.start();
+  supervisor.notice(...probes.notes());
   owner.start();
   supervisor.notice(...(watch?.start() ?? []));
   return { supervisor, url: supervisor.info.url, ended, stop };

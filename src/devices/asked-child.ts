@@ -16,7 +16,7 @@ export interface AskedChildOptions {
   readonly longestPauseMillis: Millis;
 }
 
-const DEFAULTS = { limitMillis: 1500, startLimitMillis: 8000, pauseMillis: 500, longestPauseMillis: 8000 };
+const DEFAULTS = { limitMillis: 1500, startLimitMillis: 8000, pauseMillis: 500, longestPauseMillis: 5000 };
 
 /** How much of what a dying child said is kept. */
 const LAST_WORDS_CHARACTERS = 300;
@@ -41,6 +41,7 @@ export class AskedChild {
   #failures = 0;
   #pausedUntil: Millis = -Infinity;
   #lastError = '';
+  #crashes = 0;
 
   constructor(options: Pick<AskedChildOptions, 'title' | 'file' | 'args'> & Partial<AskedChildOptions>) {
     this.#options = { ...DEFAULTS, ...options };
@@ -49,6 +50,11 @@ export class AskedChild {
   /** The pid of the child, or null while there is none. */
   get pid(): number | null {
     return this.#running?.process.pid ?? null;
+  }
+
+  /** How often in a row it ended by itself without an answer. */
+  get crashes(): number {
+    return this.#crashes;
   }
 
   /**
@@ -66,7 +72,8 @@ export class AskedChild {
     running.process.stdin?.write('\n');
     const limit = running.answered ? limitMillis : startLimitMillis;
     const timer = setTimeout(() => {
-      this.#fail(`${title} has not answered for ${limit / 1000} s.`);
+      // The same words each time: a driver that hangs is one piece of news.
+      this.#fail(`${title} does not answer; the driver hangs, or is very slow.`);
       this.#kill(running);
       this.#rejectAll(running);
     }, limit);
@@ -110,6 +117,7 @@ export class AskedChild {
     });
     createInterface({ input: child.stdout }).on('line', (line) => {
       running.answered = true;
+      this.#crashes = 0;
       running.waiting.shift()?.resolve(line);
     });
     let ended = false;
@@ -118,6 +126,7 @@ export class AskedChild {
       ended = true;
       if (this.#running === running) this.#running = null;
       if (running.leaving && running.waiting.length === 0) return;
+      if (!running.leaving) this.#crashes += 1;
       const words = running.lastWords.trim().replaceAll(/\s+/g, ' ');
       this.#fail(`${title}: its reader ${how}${words === '' ? '' : `; it said last: ${words}`}.`);
       this.#rejectAll(running);

@@ -44,7 +44,7 @@ export class Attribution {
     const owners = this.#owners.find([...pids], trees);
     // One pid that we know proves it, for ever.
     this.#sameProcesses ||= owners.size > 0;
-    const resident = new Map(trees.map((tree) => [tree.generation, {} as Record<DeviceName, Bytes>]));
+    const resident = new Map(trees.map((tree) => [tree.generation, {}]));
     const devices = readings.map((reading) => this.#device(reading, owners, resident));
     const instances = trees.flatMap(({ model, generation }): InstanceReading[] => {
       const held = resident.get(generation) ?? {};

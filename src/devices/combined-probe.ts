@@ -1,4 +1,7 @@
 import type { InstanceReading, ProbeFailure } from '../scheduler/events.js';
+import type { DeviceName } from '../scheduler/units.js';
+import { createDrmProbe, type DrmProbeOptions } from './drm/drm-probe.js';
+import { EngineNames } from './engine-names.js';
 import { createHostProbe } from './host-probe.js';
 import { createFallbackProbe } from './fallback-probe.js';
 import { createNvidiaSmiProbe, type NvidiaSmiProbeOptions } from './nvidia/smi-probe.js';
@@ -22,6 +25,8 @@ export interface CombinedProbe {
    * Never rejects, and no probe keeps the others waiting for long.
    */
   sample(trees: readonly ProcessTree[]): Promise<CombinedSample>;
+  /** What the user should know of the probes, one sentence each; complete after the first sample. */
+  notes(): readonly string[];
   close(): void;
 }
 
@@ -32,19 +37,30 @@ export interface ProbesOptions {
   readonly nvml?: NvmlProbeOptions | null;
   /** NVIDIA GPUs by nvidia-smi, where the library cannot be had; null: not in this way either. */
   readonly nvidiaSmi?: NvidiaSmiProbeOptions | null;
+  /** AMD GPUs by the kernel; null: not at all. */
+  readonly drm?: DrmProbeOptions | null;
+  /** The devices that the engine says it can use; null where it does not say. */
+  readonly engineDevices?: readonly DeviceName[] | null;
 }
 
 /** The probes of this machine as one, or those of the simulated devices. */
 export function createProbes(options: ProbesOptions): CombinedProbe {
-  return combineProbes(options.sim ? [createSimProbe(options.sim)] : probesOfMachine(options));
+  if (options.sim) return combineProbes([createSimProbe(options.sim)]);
+  const combined = combineProbes(probesOfMachine(options));
+  const names = new EngineNames(options.engineDevices ?? null);
+  return { ...combined, sample: async (trees) => names.apply(await combined.sample(trees)) };
 }
 
-function probesOfMachine({ nvml, nvidiaSmi }: ProbesOptions): readonly DeviceProbe[] {
+function probesOfMachine({ nvml, nvidiaSmi, drm }: ProbesOptions): readonly DeviceProbe[] {
   const ways = [
     ...(nvml ? [() => createNvmlProbe(nvml)] : []),
     ...(nvidiaSmi ? [() => createNvidiaSmiProbe(nvidiaSmi)] : []),
   ];
-  return [...(ways.length === 0 ? [] : [createFallbackProbe('nvidia', ways)]), createHostProbe()];
+  return [
+    ...(ways.length === 0 ? [] : [createFallbackProbe('nvidia', ways)]),
+    ...(drm && process.platform === 'linux' ? [createDrmProbe(drm)] : []),
+    createHostProbe(),
+  ];
 }
 
 /** Merges probes: the devices one after the other, an instance's memory in one reading. A failing one takes no other down. */
@@ -61,6 +77,7 @@ export function combineProbes(
       const failures = outcomes.flatMap(({ sample, failure }) => failure ?? sample.failures ?? []);
       return { sample: merge(samples), failures };
     },
+    notes: () => probes.flatMap(({ notes }) => notes ?? []),
     close() {
       for (const probe of probes) probe.close();
     },

@@ -7,13 +7,7 @@ const NOTHING: ProbeSample = { devices: [], instances: [] };
  * for good; the last one leaves nothing to ask, which is no error: there are no such devices. A driver that refuses or
  * hangs is no reason to ask it in another way: it would say the same.
  */
-export function createFallbackProbe(
-  title: string,
-  ways: readonly (() => DeviceProbe)[],
-): DeviceProbe & {
-  /** Why each way that was given up was given up. */
-  readonly passedOver: readonly string[];
-} {
+export function createFallbackProbe(title: string, ways: readonly (() => DeviceProbe)[]): DeviceProbe {
   const passedOver: string[] = [];
   const rest = [...ways];
   let current = rest.shift()?.() ?? null;
@@ -24,7 +18,9 @@ export function createFallbackProbe(
     get capabilities() {
       return current?.capabilities ?? { total: false, used: false, perProcess: false, names: false };
     },
-    passedOver,
+    get notes() {
+      return current === null ? [] : [...passedOver, ...(current.notes ?? [])];
+    },
     async sample(trees) {
       for (;;) {
         const asked = current;
@@ -35,7 +31,7 @@ export function createFallbackProbe(
           if (!(error instanceof ProbeAbsent)) throw error;
           // Several may have asked at once: only the first of them moves on.
           if (current !== asked) continue;
-          passedOver.push(`${asked.name}: ${error.message}`);
+          passedOver.push(`${asked.name} cannot be had: ${error.message}`);
           asked.close();
           current = rest.shift()?.() ?? null;
         }

@@ -60,6 +60,8 @@ export function readHostDevice(memory: HostMemory, ourFileBytes: Bytes, attribut
     totalBytes: total,
     usedBytes: Math.min(total, held + ourFileBytes),
     attributed,
+    source: 'host',
+    ...(attributed ? {} : { remark: 'this system does not tell what each process has resident' }),
   };
 }
 

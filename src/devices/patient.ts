@@ -9,6 +9,8 @@ export type Outcome =
 /** So long others wait for a probe; the first time a driver may have to be started. */
 const PATIENCE_MILLIS: Millis = 2500;
 const FIRST_PATIENCE_MILLIS: Millis = 10_000;
+/** The same for one that failed the last time. */
+const IMPATIENCE_MILLIS: Millis = 200;
 
 /**
  * A probe that keeps nobody waiting: what it has not said in time counts as failed, and is not waited for again until it
@@ -20,6 +22,8 @@ export class Patient {
   readonly #firstPatienceMillis: Millis;
   #served: readonly DeviceName[] = [];
   #hasAnswered = false;
+  /** Why it could not be read the last time; null when it could. */
+  #lastFailure: ProbeFailure | null = null;
   #pending: Promise<Outcome> | null = null;
 
   constructor(
@@ -34,7 +38,7 @@ export class Patient {
 
   async sample(trees: readonly ProcessTree[]): Promise<Outcome> {
     if (this.#pending !== null) return this.#late();
-    const limit = this.#hasAnswered ? this.#patienceMillis : this.#firstPatienceMillis;
+    const limit = this.#limit();
     const pending = this.#ask(trees).finally(() => (this.#pending = null));
     this.#pending = pending;
     let timer: NodeJS.Timeout | undefined;
@@ -48,10 +52,16 @@ export class Patient {
     return outcome;
   }
 
+  #limit(): Millis {
+    if (this.#lastFailure !== null) return Math.min(IMPATIENCE_MILLIS, this.#patienceMillis);
+    return this.#hasAnswered ? this.#patienceMillis : this.#firstPatienceMillis;
+  }
+
   async #ask(trees: readonly ProcessTree[]): Promise<Outcome> {
     try {
       const sample = await this.probe.sample(trees);
       this.#served = [...sample.devices.map(({ name }) => name), ...(sample.failures ?? []).flatMap((f) => f.devices)];
+      this.#lastFailure = null;
       return { sample, failure: null };
     } catch (error) {
       return this.#failed(error instanceof Error ? error.message : String(error));
@@ -59,10 +69,13 @@ export class Patient {
   }
 
   #late(): Outcome {
+    // Its own words say more.
+    if (this.#lastFailure !== null) return { sample: null, failure: this.#lastFailure };
     return this.#failed('no answer yet; the driver hangs, or is very slow');
   }
 
   #failed(message: string): Outcome {
-    return { sample: null, failure: { devices: this.#served, message: `${this.probe.name}: ${message}` } };
+    this.#lastFailure = { devices: this.#served, message: `${this.probe.name}: ${message}` };
+    return { sample: null, failure: this.#lastFailure };
   }
 }

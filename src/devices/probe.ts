@@ -33,6 +33,8 @@ export interface ProbeCapabilities {
 export interface DeviceProbe {
   readonly name: string;
   readonly capabilities: ProbeCapabilities;
+  /** What the user should know of this source, one sentence each: what it cannot know here, what it stands in for. */
+  readonly notes?: readonly string[];
   /**
    * Takes one sample. Rejects with an Error whose message is the driver's own words when it cannot:
    * unknown is neither zero nor free.

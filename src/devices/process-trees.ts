@@ -104,17 +104,17 @@ export function readChildren(pid: number): readonly number[] | null | undefined 
   } catch {
     return undefined;
   }
-  let listed = false;
-  const children = threads.flatMap((thread) => {
-    try {
-      const text = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8');
-      listed = true;
-      return text.split(' ').filter(Boolean).map(Number);
-    } catch {
-      // The thread has ended since, or the kernel was built without this file.
-      return [];
-    }
-  });
-  if (listed) return children;
+  const lists = threads.map((thread) => childrenOfThread(pid, thread)).filter((list) => list !== null);
+  if (lists.length > 0) return lists.flat();
   return readProcessRow(pid) === null ? undefined : null;
+}
+
+/** Null when the thread has ended since, or the kernel was built without this file. */
+function childrenOfThread(pid: number, thread: string): readonly number[] | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8');
+    return text.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return null;
+  }
 }

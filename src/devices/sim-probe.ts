@@ -41,7 +41,15 @@ export function createSimProbe(options: SimProbeOptions): DeviceProbe {
       return Promise.resolve({
         devices: devices.map(({ name, totalBytes }): DeviceReading => {
           const usedBytes = Math.min(totalBytes, sumOn(name, { ...ledger, holdings }));
-          return { name, kind: 'discrete', description: 'simulated device', totalBytes, usedBytes, attributed: true };
+          return {
+            name,
+            kind: 'discrete',
+            description: 'simulated device',
+            totalBytes,
+            usedBytes,
+            attributed: true,
+            source: 'sim',
+          };
         }),
         instances: trees.map((tree) => readInstance(tree, devices, holdings)),
       });

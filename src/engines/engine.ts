@@ -79,6 +79,8 @@ export interface Engine {
   readonly options: OptionTable;
   /** Tells one build of its children's program from another, since they may need different memory; empty: unknown. */
   readonly build?: string;
+  /** The devices that its children say they can use; null or absent: they do not say. */
+  readonly devices?: readonly DeviceName[] | null;
   capabilities(): EngineCapabilities;
   command(launch: Launch): Command;
   /** A reader for the output of one child, from its first line on. */

@@ -97,11 +97,11 @@ describe('several probes as one', () => {
 
 describe('a probe that does not answer', () => {
   it('is waited for once, and keeps nobody waiting after that until it has answered', async () => {
-    const answers: PromiseWithResolvers<void>[] = [];
+    const answers: PromiseWithResolvers<null>[] = [];
     const slow: DeviceProbe = {
       ...probeOf('CUDA0'),
       async sample(trees) {
-        const answer = Promise.withResolvers<void>();
+        const answer = Promise.withResolvers<null>();
         answers.push(answer);
         await answer.promise;
         return probeOf('CUDA0').sample(trees);
@@ -113,10 +113,10 @@ describe('a probe that does not answer', () => {
     // Its patience of 30 s would outlast this test.
     expect((await patient.sample([])).failure).toEqual(late.failure);
     expect(answers).toHaveLength(1);
-    answers[0]?.resolve();
+    answers[0]?.resolve(null);
     const answered = await until('it is asked again', async () => {
       const pending = patient.sample([]);
-      answers[1]?.resolve();
+      answers[1]?.resolve(null);
       return (await pending).sample;
     });
     expect(answered.devices.map(({ name }) => name)).toEqual(['CUDA0']);

@@ -22,6 +22,7 @@ describe('the simulated devices', () => {
           totalBytes: 1000,
           usedBytes: 0,
           attributed: true,
+          source: 'sim',
         },
       ],
       instances: [],

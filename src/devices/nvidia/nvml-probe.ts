@@ -21,6 +21,9 @@ export interface NvmlProbeOptions {
   readonly owners?: ProcessOwners;
 }
 
+/** So often in a row its reader may end without an answer. */
+const MOST_CRASHES = 3;
+
 /** Small: it keeps nothing, and the figures are a few kilobytes. */
 const NODE_ARGS = ['--max-semi-space-size=1', '--v8-pool-size=0'];
 
@@ -36,9 +39,18 @@ export function createNvmlProbe(options: NvmlProbeOptions = {}): DeviceProbe {
   let known: readonly NvidiaGpu[] = [];
   let inFlight: Promise<readonly NvidiaGpu[]> | null = null;
 
+  const ask = async (): Promise<string> => {
+    try {
+      return await child.ask();
+    } catch (error) {
+      // A library that kills whoever loads it is as good as none.
+      if (child.crashes >= MOST_CRASHES) throw new ProbeAbsent(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  };
   const read = async (): Promise<readonly NvidiaGpu[]> => {
     if (await sleepingGpus(known, options.pciDirectory)) return known.map(asleep);
-    const line = await child.ask();
+    const line = await ask();
     const reply = parseNvmlReply(line);
     if (reply !== null && 'absent' in reply) throw new ProbeAbsent(reply.absent);
     if (reply === null || 'error' in reply) {

@@ -64,6 +64,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     simulated: false,
     options: table,
     build: options.build ?? '',
+    devices: options.devices ?? null,
     capabilities: () => ({ measure: measureRole || fitTool !== undefined, sleep: true, announcesReady }),
     command,
     reader: createLlamaServerReader,

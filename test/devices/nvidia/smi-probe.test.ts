@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createNvidiaSmiProbe, type NvidiaSmiProbeOptions } from '../../../src/devices/nvidia/smi-probe.js';
 import { ProbeAbsent, type DeviceProbe } from '../../../src/devices/probe.js';
+import { fakeNvidiaSmi, type FakeNvidiaSmi } from '../../support/fake-nvidia-smi.js';
 import { MIB } from '../../../src/scheduler/units.js';
 
 /** As a 550 driver prints them; bus order is not index order. */
@@ -24,34 +25,13 @@ const TREES = [
   { model: 'b', generation: 2, pids: [5000] },
 ];
 
-interface Fake {
-  readonly gpus?: string;
-  readonly apps?: string;
-  /** Instead of everything else: a shell script. */
-  readonly script?: string;
-}
-
-/** A program that answers as nvidia-smi did somewhere, and counts how often it was asked. */
-function fake({ gpus = '', apps = '', script }: Fake): { readonly file: string; calls(): readonly string[] } {
-  const directory = mkdtempSync(join(tmpdir(), 'nvidia-smi-'));
-  const file = join(directory, 'nvidia-smi');
-  writeFileSync(join(directory, 'gpus'), gpus === '' ? '' : `${gpus}\n`);
-  writeFileSync(join(directory, 'apps'), apps === '' ? '' : `${apps}\n`);
-  writeFileSync(join(directory, 'calls'), '');
-  const answer = `case "$1" in --query-gpu=*) cat "$here/gpus" ;; --query-compute-apps=*) cat "$here/apps" ;; *) exit 2 ;; esac`;
-  writeFileSync(file, `#!/bin/sh\nhere='${directory}'\necho "$*" >> "$here/calls"\n${script ?? answer}\n`);
-  chmodSync(file, 0o755);
-  return {
-    file,
-    calls: () =>
-      readFileSync(join(directory, 'calls'), 'utf8')
-        .split('\n')
-        .filter((line) => line !== ''),
-  };
-}
-
-function probe(answers: Fake, options: Partial<NvidiaSmiProbeOptions> = {}): DeviceProbe {
-  return createNvidiaSmiProbe({ file: fake(answers).file, pidsAreOurs: true, pciDirectory: '/nowhere', ...options });
+function probe(answers: FakeNvidiaSmi, options: Partial<NvidiaSmiProbeOptions> = {}): DeviceProbe {
+  return createNvidiaSmiProbe({
+    file: fakeNvidiaSmi(answers).file,
+    pidsAreOurs: true,
+    pciDirectory: '/nowhere',
+    ...options,
+  });
 }
 
 describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
@@ -143,7 +123,7 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
   });
 
   it('works with drivers that do not know the newest field', async () => {
-    const old = fake({
+    const old = fakeNvidiaSmi({
       gpus: TWO_GPUS.replaceAll(', [N/A]', ''),
       script: `case "$1" in
         --query-gpu=*mig.mode*) echo 'Field "mig.mode.current" is not a valid field to query.'; exit 2 ;;
@@ -186,7 +166,7 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
   });
 
   it('is not started again while it runs: who asks meanwhile gets the same answer', async () => {
-    const program = fake({ gpus: TWO_GPUS, apps: APPS });
+    const program = fakeNvidiaSmi({ gpus: TWO_GPUS, apps: APPS });
     const one = createNvidiaSmiProbe({ file: program.file, pidsAreOurs: true, pciDirectory: '/nowhere' });
     const [first, second] = await Promise.all([one.sample(TREES.slice(0, 1)), one.sample(TREES.slice(1))]);
     expect(program.calls()).toHaveLength(2);
@@ -196,7 +176,7 @@ describe.runIf(process.platform !== 'win32')('nvidia-smi', () => {
   });
 
   it('does not wake GPUs that sleep', async () => {
-    const program = fake({ gpus: TWO_GPUS, apps: '' });
+    const program = fakeNvidiaSmi({ gpus: TWO_GPUS, apps: '' });
     const pciDirectory = mkdtempSync(join(tmpdir(), 'pci-'));
     const power = (address: string, status: string): void => {
       mkdirSync(join(pciDirectory, address, 'power'), { recursive: true });
