@@ -50,6 +50,8 @@ export interface Room {
   readonly totalBytes: Bytes;
   readonly externalBytes: Bytes;
   readonly marginBytes: Bytes;
+  /** Why the device cannot be read, so that these are its last figures; null: it can. */
+  readonly problem: string | null;
 }
 
 /** Better ones first; the first placement wins among equals. */
@@ -206,8 +208,8 @@ function tooSmallFor(state: State, claim: DeviceBytes): readonly Room[] {
     const device = state.devices[name];
     const roomBytes = roomWhenAlone(state.devices[name]);
     if (device === undefined || need <= roomBytes) return [];
-    const { totalBytes, externalBytes, marginBytes } = device;
-    return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes }];
+    const { totalBytes, externalBytes, marginBytes, problem } = device;
+    return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes, problem }];
   });
 }
 

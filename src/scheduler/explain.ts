@@ -78,9 +78,10 @@ export function sayAdmission(
 /** `21.0 GiB on CUDA0 (of 24.0 GiB, 2.0 GiB used by others, 1.0 GiB margin)`. */
 function sayRooms(rooms: readonly Room[]): string {
   return sayList(
-    rooms.map(({ device, roomBytes, totalBytes, externalBytes, marginBytes }) => {
+    rooms.map(({ device, roomBytes, totalBytes, externalBytes, marginBytes, problem }) => {
       const others = externalBytes > 0 ? `, ${sayBytes(externalBytes)} used by others` : '';
-      return `${sayBytes(roomBytes)} on ${device} (of ${sayBytes(totalBytes)}${others}, ${sayBytes(marginBytes)} margin)`;
+      const last = problem === null ? '' : `; when it could last be read: ${problem}`;
+      return `${sayBytes(roomBytes)} on ${device} (of ${sayBytes(totalBytes)}${others}, ${sayBytes(marginBytes)} margin${last})`;
     }),
   );
 }

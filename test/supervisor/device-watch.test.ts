@@ -1,66 +1,71 @@
-import { describe, expect, it } from 'vitest';
-import type { ProbeSample } from '../../src/devices/probe.js';
-import { DeviceWatch } from '../../src/supervisor/device-watch.js';
-import { until } from '../support/until.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { EventBody } from '../../src/scheduler/events.js';
+import { DeviceWatch, type DeviceWatchOptions } from '../../src/supervisor/device-watch.js';
 
-const NOTHING: ProbeSample = { devices: [], instances: [] };
+const TREE = { model: 'a', generation: 1, pids: [1] };
+const NOTHING = { sample: { devices: [], instances: [] }, failures: [] };
 
-/** A watch whose samples are answered by hand, and whose events are kept. */
-function watch(): { watch: DeviceWatch; asked: (() => void)[]; told: number[] } {
-  const asked: (() => void)[] = [];
-  const told: number[] = [];
-  const deviceWatch = new DeviceWatch({
-    sample: () => new Promise((resolve) => asked.push(() => resolve({ sample: NOTHING, failures: [] }))),
-    trees: () => [],
-    now: () => performance.now(),
-    dispatch: (event) => {
-      if (event.type === 'sample') told.push(event.takenAt);
-    },
-    onErrors: () => undefined,
-    isFollowed: () => false,
+/** A watch over devices that are only counted, with a clock that is set by hand. */
+class Watched {
+  samples = 0;
+  isFollowed = false;
+  trees: (typeof TREE)[] = [];
+  answer: Awaited<ReturnType<DeviceWatchOptions['sample']>> = NOTHING;
+  readonly errors: (readonly string[])[] = [];
+  readonly events: EventBody[] = [];
+  readonly watch: DeviceWatch = new DeviceWatch({
+    sample: () => Promise.resolve((this.samples++, this.answer)),
+    trees: () => this.trees,
+    now: () => Date.now(),
+    dispatch: (event) => this.events.push(event),
+    isFollowed: () => this.isFollowed,
+    onErrors: (errors) => this.errors.push(errors),
   });
-  return { watch: deviceWatch, asked, told };
+
+  /** How many samples are taken in so many milliseconds. */
+  async during(millis: number): Promise<number> {
+    const before = this.samples;
+    await vi.advanceTimersByTimeAsync(millis);
+    return this.samples - before;
+  }
 }
 
-describe('the watch over the devices', () => {
-  it('looks at once when it is told to', async () => {
-    const { watch: watching, asked } = watch();
-    const started = watching.start();
-    asked[0]?.();
-    await started;
-    const before = performance.now();
-    watching.lookNow();
-    await until('a second sample is taken', () => asked.length === 2);
-    expect(performance.now() - before, 'long before its own time').toBeLessThan(900);
-    watching.close();
+describe('how often the devices are looked at', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('depends on what is under way, what runs, and who looks', async () => {
+    const one = new Watched();
+    await one.watch.start();
+    await one.during(5000);
+    expect(await one.during(30_000), 'nothing runs, and nobody looks').toBe(6);
+    one.isFollowed = true;
+    one.watch.lookNow();
+    expect(await one.during(0), 'somebody has begun to look').toBe(1);
+    expect(await one.during(10_000)).toBe(10);
+    one.isFollowed = false;
+    one.trees = [TREE];
+    expect(await one.during(10_000), 'something runs').toBe(10);
+    one.watch.watchClosely(true);
+    const closely = await one.during(10_000);
+    expect(closely).toBeGreaterThanOrEqual(50);
+    expect(closely).toBeLessThanOrEqual(100);
+    one.watch.close();
+    expect(await one.during(60_000)).toBe(0);
   });
 
-  it('looks once more when it was looking already: those figures may be older', async () => {
-    const { watch: watching, asked, told } = watch();
-    const started = watching.start();
-    asked[0]?.();
-    await started;
-    watching.lookNow();
-    await until('a look is under way', () => asked.length === 2);
-    const wanted = performance.now();
-    watching.lookNow();
-    asked[1]?.();
-    await until('another one follows', () => asked.length === 3);
-    asked[2]?.();
-    await until('it was told', () => told.length === 3);
-    expect(told[1]).toBeLessThan(wanted);
-    expect(told[2]).toBeGreaterThan(wanted);
-    watching.close();
-  });
-
-  it('does not look once it is closed', async () => {
-    const { watch: watching, asked } = watch();
-    const started = watching.start();
-    asked[0]?.();
-    await started;
-    watching.close();
-    watching.lookNow();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(asked).toHaveLength(1);
+  it('tells errors once, and again when they change or end', async () => {
+    const one = new Watched();
+    one.trees = [TREE];
+    const failing = { ...NOTHING, failures: [{ devices: ['CUDA0'], message: 'GPU is lost' }] };
+    one.answer = failing;
+    await one.watch.start();
+    await one.during(3000);
+    one.answer = NOTHING;
+    await one.during(3000);
+    expect(one.errors).toEqual([['GPU is lost'], []]);
+    expect(one.events[0]).toMatchObject({ type: 'sample', failures: failing.failures });
+    expect(one.events.at(-1)).not.toHaveProperty('failures');
+    one.watch.close();
   });
 });
