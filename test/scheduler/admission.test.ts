@@ -88,7 +88,11 @@ describe('admission', () => {
     stage.load('a').sample();
     const { generation } = stage.instance('a');
     stage.request('b');
-    stage.exit('a').play({ type: 'timer', timer: { kind: 'release', model: 'a', generation } }, 5000);
+    stage.exit('a');
+    const card = { name: 'CUDA0', kind: 'discrete', description: '', totalBytes: 24 * GIB, attributed: true } as const;
+    const devices = [{ ...card, usedBytes: 20 * GIB }];
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances: [] });
+    stage.play({ type: 'timer', timer: { kind: 'release', model: 'a', generation } }, 5000);
     expect(stage.decisions.map(({ kind }) => kind)).toEqual(['notice', 'admit']);
   });
 
