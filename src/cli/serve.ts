@@ -11,7 +11,6 @@ import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
 import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
 import { chooseEngine, type ChosenEngine } from '../engines/choose-engine.js';
-import type { Engine } from '../engines/engine.js';
 import { BinaryCache } from '../engines/llama-server/binary-cache.js';
 import { schedulerBuild } from '../journal/scheduler-build.js';
 import { launchContext } from '../measurements/key.js';
