@@ -261,4 +261,22 @@ export const MUTATIONS: readonly Mutation[] = [
     find: `  turn.effects.push({ type: 'hang-up', model: id, generation });\n`,
     replace: '',
   },
+  {
+    guard: 'the timer of an earlier drain ends no later one',
+    file: 'lifecycle.ts',
+    find: `  if (instance.drainingUntil === null || turn.state.now < instance.drainingUntil) return;\n`,
+    replace: '',
+  },
+  {
+    guard: 'a load waits for a measuring child that is in its room',
+    file: 'admission.ts',
+    find: `    return !model.spec.contextPinned || bytesOn(layout.need, name) > passingRoomBytes(account);\n`,
+    replace: '    return false;\n',
+  },
+  {
+    guard: 'nothing is measured where there is no room for it',
+    file: 'measure.ts',
+    find: `    if (!isSizing && bytes <= passingRoomBytes(account)) continue;\n`,
+    replace: '    continue;\n',
+  },
 ];

@@ -1,5 +1,13 @@
 import { bytesOn, sumOf } from './amounts.js';
-import { availableBytes, claimFor, isLeaving, limitsLoads, roomWhenAlone, type Ledger } from './ledger.js';
+import {
+  availableBytes,
+  claimFor,
+  isLeaving,
+  limitsLoads,
+  passingRoomBytes,
+  roomWhenAlone,
+  type Ledger,
+} from './ledger.js';
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
 import { runningOf } from './running.js';
 import type { ClaimQuality, Instance, Model, Placement, QueueEntry, State } from './state.js';
@@ -33,6 +41,8 @@ export type Verdict = {
   | { readonly kind: 'wait-leaving' }
   /** Another load that sizes itself to the free memory is under way on the same device. */
   | { readonly kind: 'wait-sizing'; readonly other: ModelId; readonly device: DeviceName }
+  /** There is room, but for a moment a measuring child is in it. */
+  | { readonly kind: 'wait-measuring'; readonly other: ModelId; readonly device: DeviceName }
   /** Nobody may be asked to leave now, but these would do once they are done. */
   | { readonly kind: 'wait-busy'; readonly blockers: readonly Candidate[] }
   /** Room that is set aside for the head of the queue is not taken. */
@@ -58,14 +68,15 @@ export interface Room {
 const RANK: Readonly<Record<Verdict['kind'], number>> = {
   admit: 0,
   'wait-leaving': 1,
-  'wait-sizing': 2,
-  evict: 3,
-  'wait-busy': 4,
-  'wait-turn': 5,
-  proceed: 6,
-  'refuse-busy': 7,
-  'refuse-pinned': 8,
-  'refuse-too-large': 9,
+  'wait-measuring': 2,
+  'wait-sizing': 3,
+  evict: 4,
+  'wait-busy': 5,
+  'wait-turn': 6,
+  proceed: 7,
+  'refuse-busy': 8,
+  'refuse-pinned': 9,
+  'refuse-too-large': 10,
 };
 
 /** Room that nobody but the head of the queue may take. */
@@ -128,7 +139,7 @@ function loadingLayout(state: State, model: Model, placement: Placement, isChoic
 }
 
 /*
- * 1. It fits, and nobody else is sizing itself on the same device: admit.
+ * 1. It fits, nobody else is sizing itself on the same device, and no measuring child is in the room: admit.
  * 2. It fits once those who are leaving have left: wait for them, ask nobody else.
  * 3. It could never fit, even alone: too large.
  * 4. Somebody may be asked to leave, and that is enough: evict.
@@ -150,7 +161,9 @@ function judgeLayout(
   if (!isShort(shortage)) {
     const base = { layout, shortage, field: NO_FIELD };
     const sizing = otherSizing(state, model, layout);
-    return sizing === null ? { ...base, kind: 'admit' } : { ...base, kind: 'wait-sizing', ...sizing };
+    if (sizing !== null) return { ...base, kind: 'wait-sizing', ...sizing };
+    const measuring = measuringInTheWay(state, ledger, model, layout);
+    return measuring === null ? { ...base, kind: 'admit' } : { ...base, kind: 'wait-measuring', ...measuring };
   }
   if (!mayEvict) return { layout, shortage, field: NO_FIELD, kind: 'wait-turn' };
 
@@ -238,4 +251,25 @@ function otherSizing(
     if (shared !== undefined) return { other, device: shared };
   }
   return null;
+}
+
+/**
+ * A measuring child on a device of the layout that leaves too little for it, or that a child which sizes itself to what it
+ * finds free would take for somebody who stays.
+ */
+function measuringInTheWay(
+  state: State,
+  ledger: Ledger,
+  model: Model,
+  layout: Layout,
+): { readonly other: ModelId; readonly device: DeviceName } | null {
+  const { measuring } = state;
+  if (measuring === null) return null;
+  const device = Object.keys(layout.need).find((name) => {
+    const account = ledger[name];
+    if (account === undefined || account.passingBytes === 0 || bytesOn(layout.need, name) === 0) return false;
+    if (name === HOST || !limitsLoads(account.device)) return false;
+    return !model.spec.contextPinned || bytesOn(layout.need, name) > passingRoomBytes(account);
+  });
+  return device === undefined ? null : { other: measuring.model, device };
 }

@@ -28,6 +28,7 @@ export function carryOut(
       evict(turn, ledger, entry, verdict);
       return 'waits';
     case 'wait-leaving':
+    case 'wait-measuring':
     case 'wait-sizing':
     case 'wait-turn':
       wait(turn, ledger, entry, verdict);

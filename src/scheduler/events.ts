@@ -34,7 +34,10 @@ export interface ProbeFailure {
   readonly message: string;
 }
 
-/** Memory that a probe attributes to the process tree of one of our instances. */
+/** The generation by which readings name the child that measures a model; instances begin at 1. */
+export const MEASURING_GENERATION = 0;
+
+/** Memory that a probe attributes to the process tree of one of our instances, or of a measuring child. */
 export interface InstanceReading {
   readonly model: ModelId;
   readonly generation: number;

@@ -121,6 +121,8 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
       return `${model}: ${missing}; enough is already on its way out`;
     case 'wait-sizing':
       return `${model}: ${verdict.other} is loading on ${verdict.device} and sizes itself to what is free; one such load at a time`;
+    case 'wait-measuring':
+      return `${model}: the child that measures ${verdict.other} is on ${verdict.device} for a moment`;
     case 'wait-busy':
       return `${model}: ${missing}; ${others}`;
     case 'wait-turn':

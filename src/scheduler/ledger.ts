@@ -13,6 +13,8 @@ export interface Account {
   readonly releasingBytes: Bytes;
   /** Part of held: what draining, stopping and exited instances will give back. */
   readonly leavingBytes: Bytes;
+  /** Part of reserved: what a measuring child takes for a moment. The margin is there for that. */
+  readonly passingBytes: Bytes;
 }
 
 /** An account for every known device, computed from nothing but the state. */
@@ -27,7 +29,7 @@ export interface DeviceParts {
   readonly overcommitBytes: Bytes;
 }
 
-type LedgerState = Pick<State, 'devices' | 'models' | 'running' | 'releases'>;
+type LedgerState = Pick<State, 'devices' | 'models' | 'running' | 'releases' | 'measuring'>;
 
 /**
  * Adds up every instance's claim, device by device. A loading instance holds what is seen of it already and reserves
@@ -64,12 +66,14 @@ export function ledgerOf(state: LedgerState): Ledger {
   const ledger: Record<DeviceName, Account> = {};
   for (const [name, device] of Object.entries(state.devices)) {
     const sum = sums[name] ?? { held: 0, reserved: 0, releasing: 0, leaving: 0 };
+    const passingBytes = bytesOn(state.measuring?.claim ?? {}, name);
     ledger[name] = {
       device,
       heldBytes: sum.held,
-      reservedBytes: sum.reserved,
+      reservedBytes: sum.reserved + passingBytes,
       releasingBytes: sum.releasing,
       leavingBytes: sum.leaving,
+      passingBytes,
     };
   }
   return ledger;
@@ -80,10 +84,15 @@ export function isLeaving(instance: Instance): boolean {
   return instance.phase === 'stopping' || instance.draining !== null;
 }
 
-/** What decides fits: total − external − claims − margin. Negative when overcommitted. */
+/** What decides fits: total − external − claims of instances − margin. Negative when overcommitted. */
 export function availableBytes(account: Account): number {
-  const { device, heldBytes, reservedBytes } = account;
-  return device.totalBytes - device.externalBytes - heldBytes - reservedBytes - device.marginBytes;
+  const { device, heldBytes, reservedBytes, passingBytes } = account;
+  return device.totalBytes - device.externalBytes - heldBytes - (reservedBytes - passingBytes) - device.marginBytes;
+}
+
+/** What is free for something that passes: the margin is there for that, but not twice. */
+export function passingRoomBytes(account: Account): number {
+  return availableBytes(account) + account.device.marginBytes - account.passingBytes;
 }
 
 /** True when memory limits loads on this device; a margin of 0 switches that off, as in llama-server. */

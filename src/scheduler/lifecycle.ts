@@ -34,6 +34,7 @@ export function startInstance(turn: Turn, model: Model, layout: Layout, beyondLi
     leases: [],
     hungSince: null,
     draining: null,
+    drainingUntil: null,
     stopReason: null,
     fingerprint: model.spec.fingerprint,
   };
@@ -79,18 +80,23 @@ export function drainInstance(turn: Turn, id: ModelId, reason: StopReason, limit
     stopInstance(turn, id, reason);
     return;
   }
-  patchInstance(turn, id, { draining: reason });
-  if (limitMillis !== null) {
+  const drainingUntil = limitMillis === null ? null : turn.state.now + limitMillis;
+  patchInstance(turn, id, { draining: reason, drainingUntil });
+  if (drainingUntil !== null) {
     const timer = { kind: 'drain', model: id, generation: instance.generation } as const;
-    turn.effects.push({ type: 'arm-timer', at: turn.state.now + limitMillis, timer });
+    turn.effects.push({ type: 'arm-timer', at: drainingUntil, timer });
   }
 }
 
-/** The time that requests in flight were given is over: they are ended, and the child has nothing left to wait for. */
+/**
+ * The time that requests in flight were given is over: they are ended, and the child has nothing left to wait for. The
+ * timer of an earlier drain, which came to nothing, ends no later one.
+ */
 export function endDrain(turn: Turn, id: ModelId, generation: number): void {
   const model = modelOf(turn.state, id);
   const instance = instanceOf(turn.state, id, generation);
   if (model === null || instance === null || instance.draining === null) return;
+  if (instance.drainingUntil === null || turn.state.now < instance.drainingUntil) return;
   turn.effects.push({ type: 'hang-up', model: id, generation });
   stopInstance(turn, id, instance.draining, Math.min(model.spec.stopTimeoutMillis, IDLE_STOP_MILLIS));
 }

@@ -1,11 +1,12 @@
-import { believable, largerOf } from './amounts.js';
+import { believable, bytesOn, largerOf } from './amounts.js';
 import type { EventBody, TimerName } from './events.js';
 import { sayAmounts } from './explain.js';
-import { sameDeviceSet } from './ledger.js';
+import { ledgerOf, limitsLoads, passingRoomBytes, sameDeviceSet, type Ledger } from './ledger.js';
 import { takeReports } from './reports.js';
-import type { Model, Placement } from './state.js';
-import { modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
-import type { ModelId } from './units.js';
+import { runningOf } from './running.js';
+import type { Model, Placement, State } from './state.js';
+import { entryOf, modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
+import type { DeviceName, ModelId } from './units.js';
 
 /** Puts a model in the measure queue, unless its need is known or cannot be found out. `first`: somebody waits for it. */
 export function wantMeasured(turn: Turn, id: ModelId, first: boolean): void {
@@ -39,17 +40,63 @@ export function cancelMeasuring(turn: Turn, id: ModelId): void {
   patchModel(turn, id, { measure: 'unmeasured' });
 }
 
-/** One measuring child at a time: starts the next when there is none. */
-export function startMeasuring(turn: Turn): void {
-  if (turn.state.measuring !== null || turn.state.shuttingDown) return;
-  const [id, ...rest] = turn.state.measureQueue;
-  if (id === undefined) return;
-  turn.state.measureQueue = rest;
-  const model = modelOf(turn.state, id);
-  if (model === null) return;
-  const { fingerprint } = model.spec;
+/**
+ * One measuring child at a time: starts the next that has room, when there is none. True when one that somebody waits
+ * for was given up, since there is no room for it and nobody is about to make any: its load has to be planned then.
+ */
+export function startMeasuring(turn: Turn): boolean {
+  let gaveUp = false;
+  if (turn.state.measuring !== null || turn.state.shuttingDown || turn.state.measureQueue.length === 0) return gaveUp;
+  const ledger = ledgerOf(turn.state);
+  for (const id of turn.state.measureQueue) {
+    const model = modelOf(turn.state, id);
+    const lack = model === null ? null : roomLackingFor(turn.state, ledger, model);
+    if (lack === null || model === null) {
+      turn.state.measureQueue = turn.state.measureQueue.filter((other) => other !== id);
+      if (model === null) continue;
+      measure(turn, model);
+      return gaveUp;
+    }
+    if (lack.passes || entryOf(turn.state, id) === null) continue;
+    turn.state.measureQueue = turn.state.measureQueue.filter((other) => other !== id);
+    fail(turn, model, `${lack.device} is full`);
+    gaveUp = true;
+  }
+  return gaveUp;
+}
+
+/**
+ * Where a measuring child would find no room, and whether that will pass by itself; null: it has room. A load that
+ * sizes itself to what is free is not disturbed.
+ */
+export function roomLackingFor(
+  state: State,
+  ledger: Ledger,
+  { spec }: Model,
+): { readonly device: DeviceName; readonly passes: boolean } | null {
+  for (const [device, bytes] of Object.entries(spec.measureClaim ?? {})) {
+    const account = ledger[device];
+    if (bytes === 0 || account === undefined || !limitsLoads(account.device)) continue;
+    const there = runningOf(state).filter(([, { claim }]) => bytesOn(claim, device) > 0);
+    const isSizing = there.some(([id, { phase }]) => {
+      return phase === 'loading' && state.models[id]?.spec.contextPinned === false;
+    });
+    if (!isSizing && bytes <= passingRoomBytes(account)) continue;
+    const passes = account.leavingBytes > 0 || there.some(([, { phase }]) => phase === 'loading');
+    return { device, passes };
+  }
+  return null;
+}
+
+function measure(turn: Turn, { spec }: Model): void {
+  const { id, fingerprint, measureClaim } = spec;
   const since = turn.state.now;
-  turn.state.measuring = { model: id, fingerprint, since };
+  turn.state.measuring = {
+    model: id,
+    fingerprint,
+    since,
+    ...(measureClaim === undefined ? {} : { claim: measureClaim }),
+  };
   patchModel(turn, id, { measure: 'measuring' });
   turn.effects.push({ type: 'measure', model: id, fingerprint });
   const timer = { kind: 'measure-limit', model: id, fingerprint, since } as const;

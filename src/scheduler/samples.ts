@@ -1,5 +1,5 @@
 import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
-import type { DeviceReading, EventBody, ProbeFailure } from './events.js';
+import { MEASURING_GENERATION, type DeviceReading, type EventBody, type ProbeFailure } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
@@ -23,6 +23,7 @@ export function onSample(turn: Turn, event: SampleEvent): void {
   const readings = event.devices.filter(isBelievable);
   const resident = residencyOf(turn, event);
   for (const reading of readings) addDevice(turn, reading);
+  updateMeasuring(turn, resident);
   takeFailures(turn, event.failures ?? []);
   for (const id of turn.state.running) updateResidency(turn, id, event.takenAt, readings, resident);
   confirmReleases(turn, event.takenAt, readings, resident);
@@ -39,6 +40,7 @@ type Residency = ReadonlyMap<string, DeviceBytes>;
 function residencyOf(turn: Turn, event: SampleEvent): Residency {
   const known = new Set<string>(turn.state.releases.map((release) => keyOf(release.model, release.generation)));
   for (const [id, instance] of runningOf(turn.state)) known.add(keyOf(id, instance.generation));
+  if (turn.state.measuring !== null) known.add(keyOf(turn.state.measuring.model, MEASURING_GENERATION));
   const residency = new Map<string, DeviceBytes>();
   for (const reading of event.instances) {
     const key = keyOf(reading.model, reading.generation);
@@ -68,6 +70,15 @@ function takeFailures(turn: Turn, failures: readonly ProbeFailure[]): void {
       if (device !== undefined) turn.state.devices[name] = { ...device, problem: message };
     }
   }
+}
+
+/** A measuring child is counted for no less than it is seen to hold. */
+function updateMeasuring(turn: Turn, residency: Residency): void {
+  const { measuring } = turn.state;
+  const seen = measuring === null ? undefined : residency.get(keyOf(measuring.model, MEASURING_GENERATION));
+  if (measuring === null || seen === undefined) return;
+  const claim = largerOf(measuring.claim ?? {}, seen);
+  if (!sameAmounts(claim, measuring.claim ?? {})) turn.state.measuring = { ...measuring, claim };
 }
 
 /** What is seen of an instance; its claim is never below it. On devices without attribution it stays unknown. */

@@ -36,6 +36,11 @@ export interface ModelSpec {
   readonly fingerprint: string;
   /** What earlier runs with this fingerprint have left on disk; null: nothing. */
   readonly known: KnownMemory | null;
+  /**
+   * What a child that measures it takes while it lives: a driver's context, though no buffer. Absent: nothing, or an older
+   * journal.
+   */
+  readonly measureClaim?: DeviceBytes;
 }
 
 /** What is known of a model's memory from before, for one fingerprint and set of devices. */
@@ -159,6 +164,8 @@ export interface Instance {
   readonly beyondLimits: boolean;
   /** Takes no new lease: it leaves once its current ones have ended. */
   readonly draining: StopReason | null;
+  /** When its requests have had their time; null: they may take all they need. Only while it drains. */
+  readonly drainingUntil: Millis | null;
   readonly stopReason: StopReason | null;
   readonly fingerprint: string;
 }
@@ -256,6 +263,15 @@ export interface Release {
   readonly usedBefore: DeviceBytes;
 }
 
+/** The child that measures; it has no generation, and no two live at once. */
+export interface Measuring {
+  readonly model: ModelId;
+  readonly fingerprint: string;
+  readonly since: Millis;
+  /** What it takes where it measures, or was seen to hold there if that is more. Absent in older journals. */
+  readonly claim?: DeviceBytes;
+}
+
 /** Plain JSON data: no Map, class, function or Date. */
 export interface State {
   readonly now: Millis;
@@ -270,7 +286,7 @@ export interface State {
   readonly releases: readonly Release[];
   /** Models to be measured, in order, without the one that is being measured. */
   readonly measureQueue: readonly ModelId[];
-  readonly measuring: { readonly model: ModelId; readonly fingerprint: string; readonly since: Millis } | null;
+  readonly measuring: Measuring | null;
   readonly nextGeneration: number;
   readonly nextDecision: number;
   /** The latest decisions, oldest first, bounded. */

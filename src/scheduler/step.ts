@@ -54,7 +54,7 @@ export function step(state: State, event: Event): StepResult {
   const turn = beginTurn(state, event.at);
   handle(turn, event);
   if (mayChangeThePlan(state, turn, event)) planQueue(turn);
-  startMeasuring(turn);
+  if (startMeasuring(turn)) planQueue(turn);
   watchDevices(turn);
   return { state: turn.state, effects: turn.effects, decisions: turn.decisions };
 }

@@ -17,7 +17,7 @@ export interface Child {
   readonly model: SimModel;
   readonly generation: number;
   readonly startedAt: Millis;
-  phase: 'loading' | 'up' | 'resting' | 'waking' | 'dead';
+  phase: 'loading' | 'up' | 'resting' | 'waking' | 'stalled' | 'dead';
   /** What it holds when it is awake. */
   need: DeviceBytes;
   readonly leases: Set<RequestId>;
@@ -134,7 +134,10 @@ export class Children {
 
   wake({ generation }: Of<'wake'>): void {
     const child = this.all.get(generation);
-    if (child !== undefined) this.#wake(child);
+    if (child === undefined) return;
+    // One that woke by itself, and came no further, is watched as a load only from now on.
+    if (child.phase === 'stalled') this.#stall(child);
+    this.#wake(child);
   }
 
   /** A request is being answered. */
@@ -270,14 +273,13 @@ export class Children {
     const { phase, generation, model } = child;
     if (phase === 'up') this.#say(child, this.#ready(child, null));
     if (phase !== 'resting') return;
-    child.phase = 'waking';
     child.uses += 1;
     if (this.#hub.fault('stallsLoading')) {
-      this.#hub.after(2000, () =>
-        this.#hub.tell({ type: 'stalled', model: model.spec.id, generation, silentMillis: 2000 }),
-      );
+      child.phase = 'stalled';
+      this.#stall(child);
       return;
     }
+    child.phase = 'waking';
     this.#hub.after(model.rest?.wakeMillis ?? 0, () => {
       if (child.phase !== 'waking') return;
       const missing = Object.fromEntries(
@@ -291,6 +293,11 @@ export class Children {
       this.#say(child, this.#ready(child, null));
       this.#restLater(child);
     });
+  }
+
+  #stall({ generation, model }: Child): void {
+    const { after, tell } = this.#hub;
+    after(2000, () => tell({ type: 'stalled', model: model.spec.id, generation, silentMillis: 2000 }));
   }
 
   /** Takes memory everywhere, or dies of it. */

@@ -48,8 +48,15 @@ export interface SimModel {
   readonly saysEffective: boolean;
   /** Leaves memory by itself when idle, all but a share of it; null: never. */
   readonly rest: SimRest | null;
-  /** What measuring it takes, and its result in relation to the true need. */
-  readonly measure: { readonly millis: Millis; readonly ratio: number };
+  readonly measure: SimMeasure;
+}
+
+export interface SimMeasure {
+  readonly millis: Millis;
+  /** Its result in relation to the true need. */
+  readonly ratio: number;
+  /** What the child that measures holds while it lives; without room for it, it finds out nothing. */
+  readonly takes: DeviceBytes;
 }
 
 export interface SimRest {

@@ -1,6 +1,6 @@
 import type { Effect } from '../scheduler/effects.js';
 import type { Placement } from '../scheduler/state.js';
-import type { ModelId } from '../scheduler/units.js';
+import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import { reportsOf } from './children.js';
 import type { SimModel } from './config.js';
 import type { Hub } from './hub.js';
@@ -23,11 +23,13 @@ export class Measuring {
     this.#started += 1;
     const number = this.#started;
     this.#running = { number, model: id };
-    if (fault('measureSilent')) return;
     const model = this.#modelById(id);
-    const fails = model === null || fault('measureFails');
+    const hasRoom = this.#take(number, model?.measure.takes ?? {});
+    if (fault('measureSilent')) return;
+    const fails = model === null || !hasRoom || fault('measureFails');
     const isAbsurd = fault('measureAbsurd');
     after(model?.measure.millis ?? 0, () => {
+      this.#end(number);
       // One that is stopped may have answered already.
       if (this.#cancelled.has(number) && !fault('saysLate')) return;
       const placements = fails ? null : isAbsurd ? random.pick(ABSURD) : measuredPlacements(model);
@@ -37,8 +39,32 @@ export class Measuring {
   }
 
   cancel({ model }: Extract<Effect, { type: 'cancel-measure' }>): void {
-    if (this.#running?.model === model) this.#cancelled.add(this.#running.number);
+    if (this.#running?.model !== model) return;
+    this.#cancelled.add(this.#running.number);
+    this.#end(this.#running.number);
   }
+
+  /** The model that a process measures, by the number under which devices know it; null: it measures none. */
+  modelOf(process: number): ModelId | null {
+    return this.#running !== null && process === processOf(this.#running.number) ? this.#running.model : null;
+  }
+
+  /** False when some device has no room for it. */
+  #take(number: number, bytes: DeviceBytes): boolean {
+    const taken = Object.entries(bytes).map(([name, amount]) => {
+      return this.#hub.pools.get(name)?.allocate(processOf(number), amount) ?? true;
+    });
+    return taken.every(Boolean);
+  }
+
+  #end(number: number): void {
+    for (const pool of this.#hub.pools.values()) pool.abandon(processOf(number));
+  }
+}
+
+/** Instances have the positive numbers. */
+function processOf(number: number): number {
+  return -number;
 }
 
 const ABSURD: readonly (readonly Placement[])[] = [

@@ -1,4 +1,4 @@
-import type { DeviceReading, EventBody, InstanceReading } from '../scheduler/events.js';
+import { MEASURING_GENERATION, type DeviceReading, type EventBody, type InstanceReading } from '../scheduler/events.js';
 import type { Bytes, DeviceName } from '../scheduler/units.js';
 import type { Hub } from './hub.js';
 import type { Pool } from './pool.js';
@@ -10,7 +10,8 @@ const ABSURD_FIGURES: readonly number[] = [Number.NaN, -1, Infinity, 2 ** 60, 0.
 /** Looks at the devices again and again, and tells what it saw, sometimes late, sometimes wrongly. */
 export class Probes {
   readonly #hub: Hub;
-  readonly #modelOf: (generation: number) => string | null;
+  /** Instances are known by their generations, measuring children by negative numbers. */
+  readonly #modelOf: (process: number) => string | null;
   readonly #onSample: () => void;
   readonly #watched: readonly Pool[];
   #closely = false;
@@ -20,7 +21,7 @@ export class Probes {
   /** Changes whenever the cadence does, so that the old one ends. */
   #cadence = 0;
 
-  constructor(hub: Hub, modelOf: (generation: number) => string | null, onSample: () => void) {
+  constructor(hub: Hub, modelOf: (process: number) => string | null, onSample: () => void) {
     this.#hub = hub;
     this.#modelOf = modelOf;
     this.#onSample = onSample;
@@ -94,18 +95,18 @@ export class Probes {
   #lookAtProcesses(isAbsurd: boolean): readonly InstanceReading[] {
     const { fault, random } = this.#hub;
     if (fault('residencyLost')) return [];
-    const byGeneration = new Map<number, Record<DeviceName, Bytes>>();
+    const byProcess = new Map<number, Record<DeviceName, Bytes>>();
     for (const pool of this.#watched) {
       if (pool.device.probe !== 'attributed') continue;
-      for (const [generation, shown] of pool.shownHoldings()) {
-        const resident = byGeneration.get(generation) ?? {};
+      for (const [process, shown] of pool.shownHoldings()) {
+        const resident = byProcess.get(process) ?? {};
         resident[pool.device.name] = isAbsurd && random.chance(0.3) ? random.pick(ABSURD_FIGURES) : shown;
-        byGeneration.set(generation, resident);
+        byProcess.set(process, resident);
       }
     }
-    return [...byGeneration].flatMap(([generation, resident]) => {
-      const model = this.#modelOf(generation);
-      return model === null ? [] : [{ model, generation, resident }];
+    return [...byProcess].flatMap(([process, resident]) => {
+      const model = this.#modelOf(process);
+      return model === null ? [] : [{ model, generation: Math.max(process, MEASURING_GENERATION), resident }];
     });
   }
 }

@@ -155,7 +155,7 @@ function modelOf(file: ScenarioFile, id: ModelId): SimModel {
             keepsShare: model.rest.keeps,
             wakeMillis: model.rest.wake,
           },
-    measure: { millis: model.measure, ratio: 1 },
+    measure: { millis: model.measure, ratio: 1, takes: {} },
   };
 }
 

@@ -82,7 +82,7 @@ export class World {
     this.#measuring = new Measuring(this.#hub, modelById);
     this.#probes = new Probes(
       this.#hub,
-      (generation) => this.children.modelOf(generation),
+      (process) => this.children.modelOf(process) ?? this.#measuring.modelOf(process),
       () => this.#countSample(),
     );
   }

@@ -6,11 +6,12 @@ import { reportsOf } from '../engines/memory-table.js';
 import type { ChildMemory, MeasuredResult } from '../engines/messages.js';
 import { keyOf, type MeasurementKey } from '../measurements/key.js';
 import { knownMemory } from '../measurements/known-memory.js';
+import type { ProcessTree } from '../devices/probe.js';
 import { devicesToMeasureOn, measuredPlacements } from '../measurements/placements.js';
 import type { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore, MemoryTables } from '../measurements/store.js';
 import type { Effect } from '../scheduler/effects.js';
-import type { DeviceReading, EventBody } from '../scheduler/events.js';
+import { MEASURING_GENERATION, type DeviceReading, type EventBody } from '../scheduler/events.js';
 import type { ModelSpec, Placement } from '../scheduler/state.js';
 import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import type { InstanceRecords } from './instance-records.js';
@@ -36,6 +37,8 @@ interface Job {
   readonly spec: ModelSpec;
   readonly key: MeasurementKey;
   readonly cancelling: AbortController;
+  /** The child that runs for it now; null: none. */
+  pid: number | null;
   /** Resolves once no child of it runs any more. */
   done: Promise<void>;
 }
@@ -57,6 +60,7 @@ export class Measuring {
     return specs.map((spec) => ({
       ...spec,
       known: knownMemory(this.#options.store.get(this.#key(spec)), (table) => this.#placementsOf(spec, table)),
+      measureClaim: this.#claimOfMeasuring(spec),
     }));
   }
 
@@ -104,7 +108,7 @@ export class Measuring {
       return;
     }
     const cancelling = new AbortController();
-    const job: Job = { model, fingerprint, spec, key: this.#key(spec), cancelling, done: Promise.resolve() };
+    const job: Job = { model, fingerprint, spec, key: this.#key(spec), cancelling, pid: null, done: Promise.resolve() };
     this.#jobs.add(job);
     job.done = this.#run(job, entry)
       .catch((error: unknown): MeasuredResult => {
@@ -135,6 +139,13 @@ export class Measuring {
     for (const job of this.#jobs) abandon(job);
   }
 
+  /** The processes that measure: what they hold is ours, for a moment. */
+  trees(): readonly ProcessTree[] {
+    return [...this.#jobs].flatMap(({ model, pid }) =>
+      pid === null ? [] : [{ model, generation: MEASURING_GENERATION, pids: [pid] }],
+    );
+  }
+
   #key({ fingerprint }: ModelSpec): MeasurementKey {
     return keyOf(fingerprint, this.#options.devices());
   }
@@ -144,6 +155,13 @@ export class Measuring {
     return measuredPlacements(table, spec.placements).map(({ need, quality }) => {
       return { need: this.#options.contexts.addTo(need, told), quality };
     });
+  }
+
+  /** What its process takes although it allocates nothing: a context where it measures. */
+  #claimOfMeasuring(spec: ModelSpec): DeviceBytes {
+    const devices = devicesToMeasureOn(spec.placements, this.#options.devices());
+    const need = Object.fromEntries((devices ?? Object.keys(spec.placements[0]?.need ?? {})).map((name) => [name, 1]));
+    return this.#options.contexts.of(need, this.#isTold(spec));
   }
 
   /** True when its child is told which devices to use: by us, who place it, or by its own options. */
@@ -157,9 +175,14 @@ export class Measuring {
     const devices = devicesToMeasureOn(job.spec.placements, this.#options.devices());
     const measurement = engine.measure?.({ entry, devices, port: await freePort() });
     if (measurement === undefined) return { result: 'failed', error: `the engine ${engine.name} cannot measure` };
-    return runMeasurement(measurement, job.cancelling.signal, (pid, command) =>
-      records.add(pid, command, `the measuring of ${job.model}`),
-    );
+    return runMeasurement(measurement, job.cancelling.signal, (pid, command) => {
+      job.pid = pid;
+      const forget = records.add(pid, command, `the measuring of ${job.model}`);
+      return () => {
+        job.pid = null;
+        forget();
+      };
+    });
   }
 
   #finish({ model, fingerprint, spec, key }: Job, result: MeasuredResult): void {

@@ -164,7 +164,7 @@ export class Supervisor {
           this.#lastSample = taken.sample;
           return taken;
         },
-        trees: () => children.trees(this.#loop.state.releases),
+        trees: () => [...children.trees(this.#loop.state.releases), ...this.#hands.measuring.trees()],
         now,
         dispatch: (event) => {
           dispatch(event);

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { MEASURING_GENERATION } from '../../src/scheduler/events.js';
+import { project } from '../../src/scheduler/project.js';
+import type { KnownMemory } from '../../src/scheduler/state.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
 
@@ -199,5 +202,64 @@ describe('what was measured is corrected by what is learnt of every process', ()
     stage.request('b');
     expect(stage.did('spawn')).toEqual([]);
     expect(corrected(stage, 'a', 5).did('spawn')).toEqual(['b']);
+  });
+});
+
+describe('a measuring child takes room for a moment', () => {
+  /** A device of 10 GiB, of which a child that measures takes 1; hardly any margin. */
+  function crowded(...models: readonly ReturnType<typeof spec>[]): Stage {
+    const settings = { measures: true, marginBytes: 0.1 * GIB };
+    return new Stage(settings).devices({ CUDA0: 10 }).catalog(...models);
+  }
+  const claim = { measureClaim: { CUDA0: GIB } };
+  const knownNeed = (gib: number): KnownMemory => {
+    return { measured: [{ need: { CUDA0: gib * GIB }, quality: 'min' }], observed: null, loadMillis: null };
+  };
+
+  it('which is reserved while it lives, and told apart from what others use', () => {
+    const stage = crowded(spec('a', { CUDA0: 4 }, claim));
+    expect(project(stage.state).devices[0]).toMatchObject({ reservedBytes: GIB, freeBytes: 9 * GIB });
+    const seen = { model: 'a', generation: MEASURING_GENERATION, resident: { CUDA0: 1.5 * GIB } };
+    const reading = { name: 'CUDA0', kind: 'discrete', description: '', totalBytes: 10 * GIB } as const;
+    const devices = [{ ...reading, usedBytes: 3.5 * GIB, attributed: true }];
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances: [seen] });
+    expect(project(stage.state).devices[0]).toMatchObject({ externalBytes: 2 * GIB, reservedBytes: 1.5 * GIB });
+  });
+
+  it('so that a load for which too little is left waits for it, evicts nobody, and goes on after it', () => {
+    const known = { known: knownNeed(9.5) };
+    const stage = crowded(spec('large', { CUDA0: 9.5 }, known), spec('b', { CUDA0: 4 }, claim));
+    stage.request('large');
+    expect(stage.did('spawn')).toEqual([]);
+    expect(stage.decisions[0]?.sentence).toBe('large: the child that measures b is on CUDA0 for a moment');
+    measured(stage, 'b', 4);
+    expect(stage.did('spawn')).toEqual(['large']);
+  });
+
+  it('so that one which sizes itself to what is free does not begin beside it, nor it beside such a load', () => {
+    const sizing = { known: knownNeed(2), contextPinned: false };
+    const stage = crowded(
+      spec('free', { CUDA0: 2 }, sizing),
+      spec('b', { CUDA0: 4 }, claim),
+      spec('c', { CUDA0: 4 }, claim),
+    );
+    stage.request('free');
+    expect(stage.did('spawn')).toEqual([]);
+    measured(stage, 'b', 4);
+    expect(stage.did('spawn')).toEqual(['free']);
+    expect(asked(stage), 'c is measured after the load').toEqual([]);
+    stage.ready('free');
+    expect(asked(stage)).toEqual(['c']);
+  });
+
+  it('and where it finds none, a model that somebody waits for is loaded on its estimate; others wait', () => {
+    const known = { known: knownNeed(9.5) };
+    const stage = crowded(spec('large', { CUDA0: 9.5 }, known)).load('large');
+    stage.catalog(spec('large', { CUDA0: 9.5 }, known), spec('b', { CUDA0: 4 }, claim), spec('c', { CUDA0: 4 }, claim));
+    expect(asked(stage)).toEqual([]);
+    stage.request('b');
+    expect(stage.model('b').measure).toBe('failed');
+    expect(stage.did('stop'), 'room is made for it').toEqual(['large']);
+    expect(stage.state.measureQueue).toEqual(['c']);
   });
 });

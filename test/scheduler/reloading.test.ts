@@ -66,6 +66,21 @@ describe('a reload', () => {
     expect(stage.model('a').removed).toBe(false);
   });
 
+  it('whose change is taken back leaves no timer that would end a later drain too early', () => {
+    const stage = running();
+    const request = stage.request('a');
+    stage.catalog(spec('a', { CUDA0: 10 }, { fingerprint: 'a 2' }));
+    const [armed] = stage.effects.filter((effect) => effect.type === 'arm-timer');
+    stage.catalog(spec('a', { CUDA0: 10 }));
+    stage.now += 5000;
+    stage.catalog(spec('a', { CUDA0: 10 }, { fingerprint: 'a 3' }));
+    if (armed === undefined) throw new Error('a drain has a limit');
+    stage.play({ type: 'timer', timer: armed.timer }, 5000);
+    expect(stage.did('stop')).toEqual([]);
+    expect(stage.play({ type: 'timer', timer: armed.timer }, 5000).did('stop')).toEqual(['a']);
+    stage.end(request, 'a');
+  });
+
   it('leaves unpinned what the operator has unpinned, although the preset still pins it', () => {
     const stage = running({ pinned: true }).operator('unpin', 'a');
     stage.catalog(spec('a', { CUDA0: 10 }, { pinned: true }));

@@ -76,11 +76,14 @@ function drawModel(random: Random, id: string, version: number, devices: readonl
     const off = isKnownExactly ? 1 : 0.6 + random.next();
     return { need: scaled(need, off), quality: random.pick(['estimate', 'min']) };
   });
+  const [first = {}] = needs;
+  const takes = random.chance(0.5) ? Object.fromEntries(Object.keys(first).map((name) => [name, 300 * MIB])) : {};
   return {
     spec: {
       id,
       aliases: [],
       placements,
+      measureClaim: scaled(takes, 0.6 + random.next()),
       contextPinned: random.chance(0.6),
       fits: random.chance(0.3),
       priority: random.chance(0.3) ? random.between(-1, 2) : 0,
@@ -105,7 +108,7 @@ function drawModel(random: Random, id: string, version: number, devices: readonl
           wakeMillis: random.pick([0, 300, 2000]),
         }
       : null,
-    measure: { millis: random.pick([0, 200, 3000]), ratio: 0.7 + random.next() * 0.5 },
+    measure: { millis: random.pick([0, 200, 3000]), ratio: 0.7 + random.next() * 0.5, takes },
   };
 }
 
@@ -250,7 +253,7 @@ export function honest(world: WorldConfig): WorldConfig {
     return {
       ...model,
       needs,
-      spec: { ...spec, placements, contextPinned: true, fits: false, known: null },
+      spec: { ...spec, placements, contextPinned: true, fits: false, known: null, measureClaim: measure.takes },
       grows: {},
       measure,
     };
