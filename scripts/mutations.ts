@@ -116,8 +116,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'one load at a time sizes itself to a device',
     file: 'admission.ts',
-    find: `sizing === null ?`,
-    replace: 'sizing !== undefined ?',
+    find: `    if (sizing !== null) return { ...base, kind: 'wait-sizing', ...sizing };\n`,
+    replace: '',
   },
   {
     guard: 'race: who waited for a load is served before its model can be evicted',

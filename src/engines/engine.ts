@@ -3,6 +3,7 @@ import type { OptionTable } from '../catalog/option-table.js';
 import type { DeviceReading } from '../scheduler/events.js';
 import type { ExitClass, Placement } from '../scheduler/state.js';
 import type { Bytes, DeviceName } from '../scheduler/units.js';
+import type { DeviceNames } from './device-names.js';
 import type { ChildMessage, MeasuredResult } from './messages.js';
 
 export type EngineName = 'llama-server' | 'embedded' | 'sim';
@@ -14,6 +15,8 @@ export interface Command {
   readonly args: readonly string[];
   /** The child's whole environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** Our names of devices by the child's own, where it sees only some of them; absent: they are the same. */
+  readonly deviceNames?: DeviceNames;
 }
 
 export interface Launch {
@@ -83,6 +86,11 @@ export interface Engine {
   readonly devices?: readonly DeviceName[] | null;
   capabilities(): EngineCapabilities;
   command(launch: Launch): Command;
+  /**
+   * True when a child takes a context on every device that it can see although its entry names those that it is to use.
+   * Absent: no child does.
+   */
+  looksAtEveryDevice?(entry: CatalogEntry): boolean;
   /** A reader for the output of one child, from its first line on. */
   reader(): OutputReader;
   classify(evidence: ExitEvidence): ExitVerdict;

@@ -1,4 +1,5 @@
 import { spawnChild, type ChildProcessHandle } from '../engines/child-process.js';
+import { renameInMessage, renameInVerdict, type DeviceNames } from '../engines/device-names.js';
 import type { Engine, ExitEvidence } from '../engines/engine.js';
 import { freePort } from '../engines/free-port.js';
 import { reportsOf } from '../engines/memory-table.js';
@@ -21,6 +22,8 @@ interface Child {
   readonly model: ModelId;
   readonly generation: number;
   readonly port: number;
+  /** Our names of devices, by its own. */
+  readonly names: DeviceNames;
   readonly handle: ChildProcessHandle;
   /** At its end. */
   readonly forget: () => void;
@@ -132,11 +135,13 @@ export class Children {
       return;
     }
     const command = engine.command({ entry: found, port, devices, role: 'instance' });
+    const { deviceNames: names = {} } = command;
     const pace = new MessagePace((message) => this.#said(model, generation, message));
     const handle = spawnChild({
       command,
       reader: engine.reader(),
-      onMessage: (message) => {
+      onMessage: (said) => {
+        const message = renameInMessage(said, names);
         const child = this.#running.get(generation);
         // A child that wakes says nothing of its memory: it holds what it held before.
         if (child !== undefined && message.type === 'ready') child.memory = message.memory ?? child.memory;
@@ -146,7 +151,8 @@ export class Children {
       onExit: (evidence) => this.#exited({ model, generation }, evidence),
     });
     const forget = records.add(handle.pid, command, model);
-    this.#running.set(generation, { model, generation, port, handle, forget, pace, memory: null, forwardedBytes: 0 });
+    const about = { model, generation, port, names };
+    this.#running.set(generation, { ...about, handle, forget, pace, memory: null, forwardedBytes: 0 });
     this.#logs.set(model, () => handle.lines());
     if (handle.pid !== null) dispatch({ type: 'spawned', model, generation, pid: handle.pid });
   }
@@ -182,7 +188,8 @@ export class Children {
     child?.pace.close();
     this.#running.delete(generation);
     this.#stopsBeforeSpawn.delete(generation);
-    const { exitClass, reason, device, askedBytes } = this.#options.engine.classify(evidence);
+    const verdict = renameInVerdict(this.#options.engine.classify(evidence), child?.names ?? {});
+    const { exitClass, reason, device, askedBytes } = verdict;
     const { exitCode, signal, lastLines } = evidence;
     this.#lastLines.set(model, {
       generation,

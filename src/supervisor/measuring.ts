@@ -166,8 +166,11 @@ export class Measuring {
 
   /** True when its child is told which devices to use: by us, who place it, or by its own options. */
   #isTold({ id, placements }: ModelSpec): boolean {
-    const options = this.#options.entry(id)?.options ?? [];
-    return placements.length > 1 || options.some(({ name }) => name === 'device');
+    if (placements.length > 1) return true;
+    const { engine } = this.#options;
+    const entry = this.#options.entry(id);
+    const named = entry?.options.some(({ name }) => name === 'device') ?? false;
+    return named && !(entry !== null && engine.looksAtEveryDevice?.(entry));
   }
 
   async #run(job: Job, entry: CatalogEntry): Promise<MeasuredResult> {

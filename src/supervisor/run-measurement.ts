@@ -1,4 +1,5 @@
 import { spawnChild } from '../engines/child-process.js';
+import { renameInResult } from '../engines/device-names.js';
 import type { Command, Measurement } from '../engines/engine.js';
 import type { MeasuredResult } from '../engines/messages.js';
 
@@ -46,7 +47,8 @@ function ask(
       onExit: (evidence) => {
         signal.removeEventListener('abort', kill);
         forget();
-        resolve(result ?? measurement.ended(evidence));
+        const said = result ?? measurement.ended(evidence);
+        resolve('result' in said ? renameInResult(said, command.deviceNames ?? {}) : said);
       },
     });
     const forget = note(handle.pid, command);

@@ -16,6 +16,7 @@ import { measureByFitTool } from './fit-tool.js';
 import { unwrapLogLine } from './memory-lines.js';
 import { createLlamaServerReader } from './reader.js';
 import { verbosityOptions } from './verbosity.js';
+import { fitsItself, visibleDevices, type VisibleDevices } from './visible-devices.js';
 
 /** What was found, and where its children run. What a binary did not say is as in llama-server of 2026. */
 export interface LlamaServerEngineOptions extends FoundBinary {
@@ -27,18 +28,23 @@ export interface LlamaServerEngineOptions extends FoundBinary {
 export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engine {
   const { binary, reason, environment = process.env, measureRole = false, announcesReady = true, fitTool } = options;
   const table = options.options ?? LLAMA_SERVER_OPTIONS;
+  const visibleTo = (launch: Omit<Launch, 'role'>): VisibleDevices | null =>
+    visibleDevices(launch, options.devices ?? null, environment);
   const command = (launch: Launch): Command => {
     const { entry, port, role } = launch;
+    const visible = visibleTo(launch);
+    const placed = visible === null ? launch : { ...launch, devices: visible.devices };
     return withParentDeath({
       file: binary,
       args: [
         ...entry.args,
         ...['--host', '127.0.0.1', '--port', String(port), '--alias', entry.id],
-        ...renderArgs(deviceOptions(launch, table)),
+        ...renderArgs(deviceOptions(placed, table)),
         ...renderArgs(role === 'measure' ? [] : verbosityOptions(launch, options, environment)),
         ...(role === 'measure' ? ['--offline'] : []),
       ],
-      env: childEnvironment(environment, { port, childRole: role }),
+      env: { ...childEnvironment(environment, { port, childRole: role }), ...visible?.environment },
+      ...(visible === null ? {} : { deviceNames: visible.names }),
     });
   };
   const measure = (launch: Omit<Launch, 'role'>): Measurement => {
@@ -50,12 +56,16 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     }
     const offline = findOption(fitTool.options, 'offline') === null ? [] : ['--offline'];
     // Its abort on a file that it cannot read must not start a debugger for a backtrace.
+    const visible = visibleTo(launch);
+    const placed = visible === null ? launch : { ...launch, devices: visible.devices };
     const env = {
       ...childEnvironment(environment, { port: launch.port, childRole: 'measure' }),
+      ...visible?.environment,
       GGML_NO_BACKTRACE: '1',
     };
-    return measureByFitTool(fitTool, launch.entry, deviceOptions(launch, table), (args) =>
-      withParentDeath({ file: fitTool.file, args: [...args, ...offline], env }),
+    const deviceNames = visible === null ? {} : { deviceNames: visible.names };
+    return measureByFitTool(fitTool, launch.entry, deviceOptions(placed, table), (args) =>
+      withParentDeath({ file: fitTool.file, args: [...args, ...offline], env, ...deviceNames }),
     );
   };
   return {
@@ -69,6 +79,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     command,
     reader: createLlamaServerReader,
     classify: (evidence) => classifyExit({ ...evidence, lastLines: evidence.lastLines.map(unwrapLogLine) }),
+    looksAtEveryDevice: fitsItself,
     contextGuess: guessContext,
     estimate: (entry, devices) => estimatePlacements(entry, devices, options.devices ?? null),
     measure,

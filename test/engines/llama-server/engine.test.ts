@@ -54,9 +54,10 @@ describe('the command of a llama-server child', () => {
   });
 
   it('names the devices that were chosen, and none where there is only system memory', () => {
-    expect(own(command(['CUDA1', 'Host']).args).slice(-2)).toEqual(['--device', 'CUDA1']);
-    expect(own(command(['CUDA0', 'CUDA1']).args).slice(-2)).toEqual(['--device', 'CUDA0,CUDA1']);
-    expect(own(command(['Host']).args).slice(-2)).toEqual(['--device', 'none']);
+    const unfitted = { fit: 'off' };
+    expect(own(command(['CUDA1', 'Host'], unfitted).args).slice(-2)).toEqual(['--device', 'CUDA1']);
+    expect(own(command(['CUDA0', 'CUDA1'], unfitted).args).slice(-2)).toEqual(['--device', 'CUDA0,CUDA1']);
+    expect(own(command(['Host'], unfitted).args).slice(-2)).toEqual(['--device', 'none']);
     expect(
       own(command(['CUDA0'], { device: 'CUDA1' }).args).filter((argument) => argument === '--device'),
     ).toHaveLength(1);

@@ -23,7 +23,7 @@ function argsOf(
 describe('a model that was placed', () => {
   it('takes its draft and its projector with it', () => {
     const files = { draft: '/m/d.gguf', projector: '/m/p.gguf' };
-    const at = (...names: readonly string[]): readonly string[] => argsOf({}, names, {}, files);
+    const at = (...names: readonly string[]): readonly string[] => argsOf({ fit: 'off' }, names, {}, files);
     const draft = '--device-draft';
     expect(at('CUDA1', 'Host')).toEqual(['--device', 'CUDA1', draft, 'CUDA1', '--mmproj-device', 'CUDA1']);
     expect(at('CUDA0', 'CUDA1')).toEqual([
@@ -36,8 +36,8 @@ describe('a model that was placed', () => {
   it('says nothing that the binary does not understand, or the entry says itself', () => {
     const files = { draft: '/m/d.gguf', projector: '/m/p.gguf' };
     const old = { options: [{ name: 'device', aliases: [], takesValue: true, negatable: false, env: null }] };
-    expect(argsOf({}, ['CUDA1'], old, files)).toEqual(['--device', 'CUDA1']);
-    const own = { 'device-draft': 'CUDA0', 'mmproj-offload': false };
+    expect(argsOf({ fit: 'off' }, ['CUDA1'], old, files)).toEqual(['--device', 'CUDA1']);
+    const own = { fit: 'off', 'device-draft': 'CUDA0', 'mmproj-offload': false };
     expect(argsOf(own, ['CUDA1'], {}, files)).toEqual(['--device', 'CUDA1']);
     expect(argsOf({ device: 'CUDA0' }, ['CUDA1'], {}, files)).toEqual([]);
   });

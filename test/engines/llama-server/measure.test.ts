@@ -173,8 +173,8 @@ describe.runIf(process.platform !== 'win32')('a llama-server measures itself', (
       environment: {},
     });
     const made = engine.measure?.({ entry: simEntry('a', { model: '/m.gguf' }), port: 7, devices: ['CUDA1'] });
-    expect(made?.command.args.slice(-3)).toEqual(['--device', 'CUDA1', '--offline']);
-    expect(made?.command.env).toMatchObject({ LLAMA_SERVER_CHILD_ROLE: 'measure' });
+    expect(made?.command.args.slice(-3)).toEqual(['--device', 'CUDA0', '--offline']);
+    expect(made?.command.env).toMatchObject({ LLAMA_SERVER_CHILD_ROLE: 'measure', CUDA_VISIBLE_DEVICES: '1' });
     expect(engine.capabilities().measure).toBe(true);
   });
 
