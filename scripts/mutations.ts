@@ -198,7 +198,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a drain that the operator asked for has a limit',
     file: 'lifecycle.ts',
-    find: `  if (limitMillis !== null) {`,
+    find: `  if (drainingUntil !== null) {`,
     replace: `  if (limitMillis !== null && limitMillis < 0) {`,
   },
   {
