@@ -11,7 +11,7 @@ import {
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
 import { runningOf } from './running.js';
 import type { ClaimQuality, Instance, Model, Placement, QueueEntry, State } from './state.js';
-import { HOST, type Bytes, type DeviceBytes, type DeviceName, type ModelId } from './units.js';
+import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
 import { NO_FIELD, surveyVictims, type Field } from './victims.js';
 
 /** A placement with what would be counted for it. */
@@ -43,6 +43,9 @@ export type Verdict = {
   | { readonly kind: 'wait-sizing'; readonly other: ModelId; readonly device: DeviceName }
   /** There is room, but for a moment a measuring child is in it. */
   | { readonly kind: 'wait-measuring'; readonly other: ModelId; readonly device: DeviceName }
+  /** A device cannot be read: what is free there is not known, and nobody is asked to leave for a guess. */
+  | ({ readonly kind: 'wait-unreadable' } & Unreadable)
+  | ({ readonly kind: 'refuse-unreadable' } & Unreadable)
   /** Nobody may be asked to leave now, but these would do once they are done. */
   | { readonly kind: 'wait-busy'; readonly blockers: readonly Candidate[] }
   /** Room that is set aside for the head of the queue is not taken. */
@@ -52,6 +55,12 @@ export type Verdict = {
   | { readonly kind: 'refuse-pinned'; readonly pinned: readonly Candidate[] }
   | { readonly kind: 'refuse-too-large'; readonly rooms: readonly Room[] }
 );
+
+/** A device that cannot be read, and why not, in its driver's words. */
+interface Unreadable {
+  readonly device: DeviceName;
+  readonly problem: string;
+}
 
 /** What one model could have on a device that is too small for it. */
 export interface Room {
@@ -64,6 +73,11 @@ export interface Room {
   readonly problem: string | null;
 }
 
+/** A driver that hangs, or is reset, is back by then; one that is broken is not, and whoever waits should know. */
+const UNREADABLE_PATIENCE_MILLIS: Millis = 30_000;
+
+const NO_SHORTAGE: Shortage = { bytes: {}, instances: 0 };
+
 /** Better ones first; the first placement wins among equals. */
 const RANK: Readonly<Record<Verdict['kind'], number>> = {
   admit: 0,
@@ -72,11 +86,13 @@ const RANK: Readonly<Record<Verdict['kind'], number>> = {
   'wait-sizing': 3,
   evict: 4,
   'wait-busy': 5,
-  'wait-turn': 6,
-  proceed: 7,
-  'refuse-busy': 8,
-  'refuse-pinned': 9,
-  'refuse-too-large': 10,
+  'wait-unreadable': 6,
+  'wait-turn': 7,
+  proceed: 8,
+  'refuse-busy': 9,
+  'refuse-unreadable': 10,
+  'refuse-pinned': 11,
+  'refuse-too-large': 12,
 };
 
 /** Room that nobody but the head of the queue may take. */
@@ -139,13 +155,14 @@ function loadingLayout(state: State, model: Model, placement: Placement, isChoic
 }
 
 /*
+ * 0. A device that it needs cannot be read: wait for that, and after a while refuse.
  * 1. It fits, nobody else is sizing itself on the same device, and no measuring child is in the room: admit.
  * 2. It fits once those who are leaving have left: wait for them, ask nobody else.
  * 3. It could never fit, even alone: too large.
  * 4. Somebody may be asked to leave, and that is enough: evict.
  * 5. It would be enough once busy, loading or young ones may leave: wait for them.
  * 6. Pinned ones are in the way.
- * `--admission refuse` makes 5 a refusal, `proceed` makes 3, 5 and 6 a load with a warning.
+ * `--admission refuse` makes 5 a refusal, `proceed` makes 3, 5 and 6 a load with a warning, and leaves 0 out.
  */
 function judgeLayout(
   state: State,
@@ -156,6 +173,8 @@ function judgeLayout(
   setAside: SetAside,
   mayEvict: boolean,
 ): Verdict {
+  const unreadable = unreadableDevice(state, layout.need);
+  if (unreadable !== null) return { layout, shortage: NO_SHORTAGE, field: NO_FIELD, ...unreadable };
   const places = model.instance === null ? 1 : 0;
   const shortage = shortageOf(state, ledger, layout.need, places, setAside);
   if (!isShort(shortage)) {
@@ -190,6 +209,23 @@ function withUnneeded(field: Field, victims: readonly Candidate[]): Field {
   const unneeded = field.candidates.filter((candidate) => !victims.includes(candidate));
   const passed = unneeded.map(({ model }) => ({ model, reason: 'not needed' as const, requests: 0 }));
   return { ...field, passedOver: [...field.passedOver, ...passed] };
+}
+
+/** A device that limits loads and cannot be read: what it has left is unknown, which is not free. */
+function unreadableDevice(
+  state: State,
+  need: DeviceBytes,
+): ({ readonly kind: 'wait-unreadable' | 'refuse-unreadable' } & Unreadable) | null {
+  if (state.settings.admission === 'proceed') return null;
+  for (const [name, bytes] of Object.entries(need)) {
+    const device = state.devices[name];
+    if (bytes === 0 || device === undefined || !limitsLoads(device)) continue;
+    const { problem, problemSince } = device;
+    if (problem === null || problemSince === null) continue;
+    const isOver = state.now - problemSince >= UNREADABLE_PATIENCE_MILLIS || state.settings.admission === 'refuse';
+    return { kind: isOver ? 'refuse-unreadable' : 'wait-unreadable', device: name, problem };
+  }
+  return null;
 }
 
 /** What is missing right now: bytes on each device, and places where their number is limited. */

@@ -6,7 +6,7 @@ import { drainInstance, startInstance, stopInstance, wakeInstance } from './life
 import { dropEntry, rejectWaiters } from './queue.js';
 import { retryAfterSeconds } from './retry-after.js';
 import type { Model, QueueEntry } from './state.js';
-import { modelOf, patchEntry, record, type Turn } from './turn.js';
+import { modelOf, patchEntry, patchModel, record, type Turn } from './turn.js';
 import type { DeviceName, ModelId } from './units.js';
 import { hasWaited, toVictim } from './victims.js';
 
@@ -30,6 +30,7 @@ export function carryOut(
     case 'wait-leaving':
     case 'wait-measuring':
     case 'wait-sizing':
+    case 'wait-unreadable':
     case 'wait-turn':
       wait(turn, ledger, entry, verdict);
       return 'waits';
@@ -39,6 +40,7 @@ export function carryOut(
       return 'waits';
     case 'refuse-busy':
     case 'refuse-pinned':
+    case 'refuse-unreadable':
     case 'refuse-too-large':
       refuse(turn, ledger, entry, verdict);
       return 'closed';
@@ -148,6 +150,7 @@ function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { ki
 const REFUSAL_CODES = {
   'refuse-busy': 'models_busy',
   'refuse-pinned': 'pinned_models_in_the_way',
+  'refuse-unreadable': 'device_unreadable',
   'refuse-too-large': 'model_too_large',
 } as const;
 
@@ -156,7 +159,7 @@ function refuse(
   turn: Turn,
   ledger: Ledger,
   entry: QueueEntry,
-  verdict: Extract<Verdict, { kind: 'refuse-busy' | 'refuse-pinned' | 'refuse-too-large' }>,
+  verdict: Extract<Verdict, { kind: keyof typeof REFUSAL_CODES }>,
 ): void {
   const onlyPin = entry.wanted === 'pin' && entry.waiters.length === 0;
   if (onlyPin && entry.waitKey === verdict.kind) return;
@@ -177,6 +180,10 @@ function refuse(
     retryAfterSeconds: verdict.kind === 'refuse-too-large' ? null : retryAfterSeconds(turn.state, entry.model),
     decision,
   });
+  // An estimate that is too large may be wrong: it is measured, if it can be, before the next attempt.
+  if (verdict.kind === 'refuse-too-large' && modelOf(turn.state, entry.model)?.measure === 'failed') {
+    patchModel(turn, entry.model, { measureAgain: 'before-load' });
+  }
   if (entry.wanted === 'pin') patchEntry(turn, entry.model, { decision, waitKey: verdict.kind, why, setAside: null });
   else dropEntry(turn, entry.model);
 }

@@ -68,7 +68,7 @@ function whatIsKnown({ known }: ModelSpec): Pick<Model, Learnt> {
     loadMillis: known?.loadMillis ?? null,
     measure: measured === null ? 'unmeasured' : 'measured',
     measured,
-    measureAgain: false,
+    measureAgain: null,
     failedMeasurements: 0,
   };
 }

@@ -135,6 +135,9 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
       const names = sayList(verdict.pinned.map((pinned) => pinned.model));
       return `${model}: ${missing}, and pinned ${names} ${verdict.pinned.length > 1 ? 'are' : 'is'} in the way`;
     }
+    case 'wait-unreadable':
+    case 'refuse-unreadable':
+      return `${model}: ${verdict.device} cannot be read, so nobody knows what is free there: ${verdict.problem}`;
     case 'refuse-too-large':
       return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is with nothing else loaded: ${sayRooms(verdict.rooms)}`;
   }

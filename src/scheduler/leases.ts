@@ -2,7 +2,7 @@ import type { EventBody, TimerName } from './events.js';
 import { isLeaving } from './ledger.js';
 import { stopInstance } from './lifecycle.js';
 import { dropEntry, joinQueue, leaveQueue, rejectRequest, waitersInQueue, type Rejection } from './queue.js';
-import { wantMeasured } from './measure.js';
+import { measureFirst } from './measure.js';
 import { retryAfterSeconds } from './retry-after.js';
 import type { Model } from './state.js';
 import { entryOf, modelOf, note, patchInstance, type Turn } from './turn.js';
@@ -29,7 +29,7 @@ export function onRequest(turn: Turn, event: Extract<EventBody, { type: 'request
 /** A place in the queue. A model whose need is not known yet is measured before all others. */
 function wait(turn: Turn, id: ModelId, request: RequestId): void {
   joinQueue(turn, id, request);
-  if (turn.state.measureQueue.includes(id)) wantMeasured(turn, id, true);
+  measureFirst(turn, id);
   const { queueTimeoutMillis } = turn.state.settings;
   if (queueTimeoutMillis === 0) return;
   const timer = { kind: 'queue-timeout', model: id, request } as const;

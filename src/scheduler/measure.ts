@@ -18,15 +18,25 @@ export function wantMeasured(turn: Turn, id: ModelId, first: boolean): void {
   else if (!turn.state.measureQueue.includes(id)) turn.state.measureQueue = [...others, id];
 }
 
+/** Somebody waits for it: it is measured before all others, and again where that was refused room, or too large a guess. */
+export function measureFirst(turn: Turn, id: ModelId): void {
+  const model = modelOf(turn.state, id);
+  if (model?.instance === null && model.measure === 'failed' && model.measureAgain === 'before-load') {
+    patchModel(turn, id, { measure: 'unmeasured', measureAgain: null });
+    wantMeasured(turn, id, true);
+  }
+  if (turn.state.measureQueue.includes(id)) wantMeasured(turn, id, true);
+}
+
 /** True while a model's need is being found out, or is about to be: it is not loaded before. */
 export function awaitsMeasurement(turn: Turn, model: Model): boolean {
   return model.measure === 'measuring' || turn.state.measureQueue.includes(model.spec.id);
 }
 
-/** Forgets what was measured and measures again. */
+/** Measures again; what was measured before counts until then, and if nothing comes of it. */
 export function measureAgain(turn: Turn, id: ModelId): void {
   cancelMeasuring(turn, id);
-  patchModel(turn, id, { measure: 'unmeasured', measured: null, measureAgain: false, failedMeasurements: 0 });
+  patchModel(turn, id, { measure: 'unmeasured', measureAgain: null, failedMeasurements: 0 });
   wantMeasured(turn, id, true);
 }
 
@@ -115,7 +125,7 @@ export function onMeasured(turn: Turn, event: Extract<EventBody, { type: 'measur
     fail(turn, model, event.reason || 'it said nothing that can be believed');
     return;
   }
-  patchModel(turn, event.model, { measure: 'measured', measured: placements, measureAgain: false });
+  patchModel(turn, event.model, { measure: 'measured', measured: placements, measureAgain: null });
   note(turn, 'measure', event.model, `${event.model}: measured, needs ${sayAmounts(placements[0].need)}`);
 }
 
@@ -152,15 +162,24 @@ export function onMeasureLimit(turn: Turn, timer: Extract<TimerName, { kind: 'me
 /** It is loaded on its estimate; since it may not have been there to be measured, it is tried once more after a load. */
 function fail(turn: Turn, model: Model, reason: string): void {
   const { id } = model.spec;
+  if (model.measured !== null) {
+    patchModel(turn, id, { measure: 'measured', measureAgain: null });
+    note(turn, 'measure', id, `${id}: could not be measured again (${reason}); what was measured before still counts`);
+    return;
+  }
   const failedMeasurements = model.failedMeasurements + 1;
-  patchModel(turn, id, { measure: 'failed', measureAgain: failedMeasurements === 1, failedMeasurements });
+  patchModel(turn, id, {
+    measure: 'failed',
+    measureAgain: failedMeasurements === 1 ? 'after-load' : null,
+    failedMeasurements,
+  });
   note(turn, 'measure', id, `${id}: could not be measured (${reason}); its estimate is used`);
 }
 
 /** After a successful load: a measurement that failed before may work now. */
 export function retryMeasuring(turn: Turn, id: ModelId): void {
   const model = modelOf(turn.state, id);
-  if (!model?.measureAgain) return;
-  patchModel(turn, id, { measure: 'unmeasured', measureAgain: false });
+  if (model === null || model.measureAgain === null) return;
+  patchModel(turn, id, { measure: 'unmeasured', measureAgain: null });
   wantMeasured(turn, id, false);
 }

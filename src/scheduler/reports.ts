@@ -42,6 +42,7 @@ export function newDevice(name: DeviceName, kind: DeviceKind, totalBytes: number
     remark: '',
     foreign: [],
     problem: null,
+    problemSince: null,
   };
 }
 

@@ -58,7 +58,8 @@ function addDevice(turn: Turn, reading: DeviceReading): void {
   const { name, kind, description, totalBytes, source = '', remark = '', foreign = [] } = reading;
   const known = turn.state.devices[name];
   const device: Device = known ?? newDevice(name, kind, totalBytes);
-  turn.state.devices[name] = { ...device, kind, description, totalBytes, source, remark, foreign, problem: null };
+  const read = { source, remark, foreign, problem: null, problemSince: null };
+  turn.state.devices[name] = { ...device, kind, description, totalBytes, ...read };
   if (known === undefined) setMargins(turn);
 }
 
@@ -67,7 +68,8 @@ function takeFailures(turn: Turn, failures: readonly ProbeFailure[]): void {
   for (const { devices, message } of failures) {
     for (const name of devices) {
       const device = turn.state.devices[name];
-      if (device !== undefined) turn.state.devices[name] = { ...device, problem: message };
+      const problemSince = device?.problemSince ?? turn.state.now;
+      if (device !== undefined) turn.state.devices[name] = { ...device, problem: message, problemSince };
     }
   }
 }

@@ -117,6 +117,8 @@ export interface Device {
   readonly foreign: readonly ForeignProcess[];
   /** Why it cannot be sampled now, in its driver's own words; the sample ages meanwhile. Null: it can. */
   readonly problem: string | null;
+  /** Since when; null: it can be sampled. */
+  readonly problemSince: Millis | null;
 }
 
 export type InstancePhase = 'loading' | 'ready' | 'sleeping' | 'parked' | 'stopping';
@@ -218,8 +220,8 @@ export interface Model {
   readonly measure: MeasureWord;
   /** Ways to lay it out as measured; they replace the estimates. */
   readonly measured: readonly Placement[] | null;
-  /** True when a failed measurement is tried once more after the next successful load. */
-  readonly measureAgain: boolean;
+  /** A measurement that failed is tried again after the next load, or before it when an estimate was too large; null: never. */
+  readonly measureAgain: 'after-load' | 'before-load' | null;
   readonly failedMeasurements: number;
   /** How long its latest load took; the source of ETA and Retry-After. */
   readonly loadMillis: Millis | null;

@@ -68,6 +68,25 @@ describe('measuring', () => {
     expect(stage.model('a').measure).toBe('failed');
   });
 
+  it('tries once more before the next load where the estimate was larger than there is', () => {
+    const stage = new Stage(MEASURES).devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 30 }));
+    measured(stage, 'a', null);
+    expect(stage.rejected.get(stage.request('a'))?.code).toBe('model_too_large');
+    stage.request('a');
+    expect(asked(stage)).toEqual(['a']);
+    measured(stage, 'a', 12);
+    expect(stage.did('spawn')).toEqual(['a']);
+  });
+
+  it('keeps what was measured before when it cannot be measured again', () => {
+    const stage = measured(unmeasured(), 'a', 6).operator('measure', 'a');
+    measured(stage, 'b', 6);
+    expect(asked(stage)).toEqual(['a']);
+    measured(stage, 'a', null);
+    expect(stage.model('a')).toMatchObject({ measure: 'measured', measured: [{ need: { CUDA0: 6 * GIB } }] });
+    expect(stage.decisions[0]?.sentence).toMatch(/^a: could not be measured again .* still counts$/);
+  });
+
   it('believes no result that cannot be, and none for other arguments', () => {
     const stage = unmeasured();
     const absurd = [{ need: { CUDA0: Number.NaN }, quality: 'min' as const }];

@@ -40,21 +40,39 @@ describe('a device that cannot be read', () => {
     expect(gib(stage)).toEqual([15, 0, 2, 7]);
     unheard(stage, 4000).play({ type: 'timer', timer: { kind: 'release', model: 'a', generation } }, 1000);
     expect(gib(stage)).toEqual([0, 0, 17, 7]);
-    const request = stage.request('b');
-    expect(stage.did('spawn'), 'no room for 8 GiB').toEqual([]);
-    expect(stage.rejected.get(request)?.message).toContain(`when it could last be read: ${LOST.message}`);
-    stage.sample();
-    expect(gib(stage)).toEqual([0, 0, 2, 22]);
     stage.request('b');
+    expect(stage.did('spawn')).toEqual([]);
+    stage.sample();
+    expect(gib(stage)).toEqual([0, 8, 2, 14]);
     expect(stage.did('spawn')).toEqual(['b']);
   });
 
-  it('still takes what fits by its claims and its last figures', () => {
-    const stage = unheard(card());
-    stage.request('a');
-    expect(stage.did('spawn')).toEqual(['a']);
+  it('takes no load on figures that nobody has seen, and nobody has to leave for one; it is waited for', () => {
+    const stage = unheard(card().load('a').sample());
     stage.request('b');
-    expect(stage.did('spawn'), 'claims count without a probe').toEqual([]);
+    expect([stage.did('spawn'), stage.did('stop')]).toEqual([[], []]);
+    expect(stage.decisions[0]?.sentence).toBe(
+      `b: CUDA0 cannot be read, so nobody knows what is free there: ${LOST.message}`,
+    );
+    stage.sample();
+    expect(stage.did('stop'), 'now it is known that there is no room').toEqual(['a']);
+  });
+
+  it('is not waited for for ever: after half a minute requests are told, in the driver’s words, and may ask again', () => {
+    const stage = unheard(card());
+    const request = stage.request('b');
+    unheard(stage, 29_000);
+    expect(stage.rejected.size).toBe(0);
+    unheard(stage, 1000);
+    expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'device_unreadable' });
+    expect(stage.rejected.get(request)?.retryAfterSeconds).toBeGreaterThan(0);
+    expect(stage.rejected.get(request)?.message).toContain(LOST.message);
+  });
+
+  it('is loaded on all the same where the user said so', () => {
+    const stage = new Stage({ admission: 'proceed' }).devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 15 }));
+    unheard(stage).request('a');
+    expect(stage.did('spawn')).toEqual(['a']);
   });
 
   it('gives memory up after the limit where a probe was heard, and saw nothing of it', () => {
