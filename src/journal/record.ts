@@ -21,6 +21,10 @@ export interface JournalOptions {
 /** How much of the cap one file may take: a full file and two older ones stay below it, each a line too long. */
 const FILE_SHARE = 0.3;
 
+/** What decided nothing is written together: no longer after it came than this, and no more of it than this. */
+const HELD_MILLIS: Millis = 50;
+const HELD_CHARACTERS = 64 * 1024;
+
 interface OpenFile {
   readonly path: string;
   readonly descriptor: number;
@@ -28,13 +32,17 @@ interface OpenFile {
   readonly preambleBytes: Bytes;
   /** Everything after them. */
   eventBytes: Bytes;
+  /** Lines that are still to be written. */
+  held: string;
   lastSample: SampleEvent | null;
 }
 
 /**
- * Records what the scheduler is told, as it is told: each line has been handed to the kernel when a method returns, so
- * that a killed supervisor leaves everything it acted on. Throws never: when a file cannot be written, that is said
- * once, and nothing is recorded from then on.
+ * Records what the scheduler is told, as it is told. Whatever a decision was made on has been handed to the kernel
+ * before anything comes of it, with all that came before; so a killed supervisor leaves everything it decided. What
+ * decided nothing, such as a request to a model that is ready, and its end, is held back for a moment and written
+ * together: of that, and of nothing else, a kill loses the last 50 ms, and an exit of any other kind none. Throws never:
+ * when a file cannot be written, that is said once, and nothing is recorded from then on.
  */
 export class JournalWriter {
   readonly #options: JournalOptions;
@@ -42,10 +50,13 @@ export class JournalWriter {
   #file: OpenFile | null = null;
   #parts = 0;
   #ended = false;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #atExit = (): void => this.flush();
 
   constructor(options: JournalOptions, onFailure: (notice: string) => void) {
     this.#options = options;
     this.#onFailure = onFailure;
+    process.on('exit', this.#atExit);
   }
 
   /** Records an event before it is looked at. `before` is the state that it meets: a new file starts with it. */
@@ -55,6 +66,8 @@ export class JournalWriter {
       const isSample = event.type === 'sample';
       append(file, isSample ? encodeSample(file.lastSample, event) : event);
       if (isSample) file.lastSample = event;
+      if (file.held.length >= HELD_CHARACTERS) writeHeld(file);
+      else this.#timer ??= setTimeout(() => this.flush(), HELD_MILLIS).unref();
     });
   }
 
@@ -62,14 +75,25 @@ export class JournalWriter {
   decided(decisions: readonly Decision[]): void {
     if (decisions.length === 0) return;
     this.#attempt(() => {
-      if (this.#file !== null) append(this.#file, { decided: hashOfDecisions(decisions) } satisfies DecidedLine);
+      if (this.#file === null) return;
+      append(this.#file, { decided: hashOfDecisions(decisions) } satisfies DecidedLine);
+      writeHeld(this.#file);
+    });
+  }
+
+  /** Writes what is held back. */
+  flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#attempt(() => {
+      if (this.#file !== null) writeHeld(this.#file);
     });
   }
 
   /** The scheduler has come to its end in this state; nothing is recorded any more. */
   close(state: State): void {
     this.#attempt(() => this.#finish(state));
-    this.#ended = true;
+    this.#end();
   }
 
   /** The file in use, or a new one when there is none or it is full. */
@@ -80,8 +104,8 @@ export class JournalWriter {
   }
 
   /** Never before the events outweigh the state: a large state would otherwise be written again with each event. */
-  #isFull({ preambleBytes, eventBytes }: OpenFile): boolean {
-    return eventBytes >= Math.max(preambleBytes, this.#options.capBytes * FILE_SHARE - preambleBytes);
+  #isFull({ preambleBytes, eventBytes, held }: OpenFile): boolean {
+    return eventBytes + held.length >= Math.max(preambleBytes, this.#options.capBytes * FILE_SHARE - preambleBytes);
   }
 
   #open(state: State): OpenFile {
@@ -93,7 +117,7 @@ export class JournalWriter {
     const header: JournalHeader = { journal: JOURNAL_SCHEMA, version, scheduler, startedAt, part: this.#parts };
     const preamble = `${JSON.stringify(header)}\n${JSON.stringify({ state } satisfies StateLine)}\n`;
     const preambleBytes = Buffer.byteLength(preamble);
-    const file: OpenFile = { path, descriptor, preambleBytes, eventBytes: 0, lastSample: null };
+    const file: OpenFile = { path, descriptor, preambleBytes, eventBytes: 0, held: '', lastSample: null };
     this.#file = file;
     writeAll(descriptor, preamble);
     pruneJournals(directory, capBytes * (1 - FILE_SHARE));
@@ -106,6 +130,7 @@ export class JournalWriter {
     this.#file = null;
     try {
       append(file, { end: hashOfState(state) } satisfies EndLine);
+      writeHeld(file);
     } finally {
       closeSync(file.descriptor);
     }
@@ -116,12 +141,19 @@ export class JournalWriter {
     try {
       write();
     } catch (error) {
-      this.#ended = true;
+      this.#end();
       const where = this.#file?.path ?? this.#options.directory;
       const why = error instanceof Error ? error.message : String(error);
       this.#onFailure(`The journal in ${where} cannot be written (${why}); nothing is recorded from now on.`);
       this.#abandon();
     }
+  }
+
+  #end(): void {
+    this.#ended = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    process.off('exit', this.#atExit);
   }
 
   #abandon(): void {
@@ -138,7 +170,14 @@ export class JournalWriter {
 type Line = Event | ReturnType<typeof encodeSample> | DecidedLine | EndLine;
 
 function append(file: OpenFile, line: Line): void {
-  file.eventBytes += writeAll(file.descriptor, `${JSON.stringify(line)}\n`);
+  file.held += `${JSON.stringify(line)}\n`;
+}
+
+function writeHeld(file: OpenFile): void {
+  if (file.held === '') return;
+  const text = file.held;
+  file.held = '';
+  file.eventBytes += writeAll(file.descriptor, text);
 }
 
 /** Returns the bytes written. A full disk takes a part first, and throws on the rest. */

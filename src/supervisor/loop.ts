@@ -16,7 +16,7 @@ export interface LoopOptions {
   readonly initial: State;
   /** Milliseconds since the epoch: the only clock that the scheduler's events are stamped with. */
   readonly now: () => number;
-  /** Where everything that comes in is recorded before anything comes of it; null: nowhere. */
+  /** Where everything that comes in is recorded, before anything that is decided on it is done; null: nowhere. */
   readonly journal: Pick<JournalWriter, 'took' | 'decided'> | null;
   /** Does what a turn wants done. Must not wait; results come back through `dispatch`. */
   readonly runEffect: (effect: Effect) => void;

@@ -2,12 +2,16 @@ import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'no
 import { readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { execa } from 'execa';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { journalFiles } from '../../src/journal/files.js';
 import { hashOfDecisions } from '../../src/journal/format.js';
 import { readJournal } from '../../src/journal/read.js';
 import { replay } from '../../src/journal/replay.js';
 import { RecordedRun } from '../support/recorded-run.js';
+import { until } from '../support/until.js';
 import { unprivileged } from '../support/unprivileged.js';
 
 function lastLines(path: string, count: number): readonly unknown[] {
@@ -40,6 +44,43 @@ describe('a journal', () => {
     run.play({ type: 'request', request: 'r1', model: 'alpha', autoload: true });
     const decided = run.turns.findLast(({ event }) => event.type === 'request')?.decisions ?? [];
     expect(seen).toMatchObject([{ type: 'request', model: 'alpha' }, { decided: hashOfDecisions(decided) }]);
+  });
+
+  it('holds back what decided nothing for a moment, and writes it in order with what comes next', async () => {
+    const run = new RecordedRun();
+    run.play({ type: 'request', request: 'r1', model: 'alpha', autoload: true });
+    const written = readFileSync(run.file, 'utf8');
+    run.play({ type: 'request-ended', request: 'r1', model: 'alpha' });
+    run.play({ type: 'request', request: 'r2', model: 'alpha', autoload: true });
+    expect(readFileSync(run.file, 'utf8')).toBe(written);
+    run.play({ type: 'operator', action: 'pin', model: 'alpha' });
+    expect(lastLines(run.file, 4)).toMatchObject([
+      { type: 'request-ended', request: 'r1' },
+      { type: 'request', request: 'r2' },
+      { type: 'operator' },
+      { decided: expect.any(String) as string },
+    ]);
+    run.play({ type: 'request-ended', request: 'r2', model: 'alpha' });
+    await until('it is written', () =>
+      readFileSync(run.file, 'utf8').includes('"type":"request-ended","request":"r2"'),
+    );
+  });
+
+  it('has everything when its process ends by itself, whatever the reason', async () => {
+    const directory = join(mkdtempSync(join(tmpdir(), 'journal-')), 'journal');
+    const support = pathToFileURL(join(import.meta.dirname, '../support/recorded-run.ts')).href;
+    const program = `
+      const { RecordedRun } = await import(${JSON.stringify(support)});
+      const run = new RecordedRun({ directory: ${JSON.stringify(directory)} });
+      run.play({ type: 'request', request: 'r1', model: 'alpha', autoload: true });
+      run.play({ type: 'request-ended', request: 'r1', model: 'alpha' });
+      throw new Error('on purpose');`;
+    const loader = pathToFileURL(join(import.meta.dirname, '../../scripts/typescript.js')).href;
+    const args = ['--import', loader, '--input-type=module', '--eval', program];
+    const ended = await execa(process.execPath, args, { reject: false });
+    expect(ended.stderr).toContain('on purpose');
+    const [file = ''] = journalFiles(directory);
+    expect(lastLines(file, 1)).toMatchObject([{ type: 'request-ended', request: 'r1' }]);
   });
 
   it('gives the same decisions and the same last state, byte for byte', () => {
@@ -86,6 +127,7 @@ describe('a journal that grows', () => {
     const run = new RecordedRun({ capBytes: CAP_BYTES });
     const ends: unknown[] = [];
     run.churn(700);
+    run.writer.flush();
     expect(run.files.length).toBeGreaterThan(1);
     for (const [index, file] of run.files.entries()) {
       const journal = readJournal(file);
@@ -139,6 +181,7 @@ describe('a journal that cannot be written', () => {
     const run = new RecordedRun();
     run.churn(5);
     const recorded = run.turns.length;
+    run.writer.flush();
     closeSync(descriptorOf(run.file));
     run.churn(5);
     run.writer.close(run.state);
