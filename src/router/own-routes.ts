@@ -6,6 +6,9 @@ const STUCK_MILLIS = 5_000;
 
 /** `GET /health`: whether the router and its scheduler work; nothing about any model. */
 export const health: Handler = ({ response }, { supervisor }) => {
+  if (!supervisor.isStarted) {
+    return sendError(response, { status: 503, code: 'starting', message: 'the supervisor is starting' });
+  }
   if (supervisor.busyMillis() < STUCK_MILLIS) return sendJson(response, 200, { status: 'ok' });
   const message = 'the scheduler has not come to the end of a turn for 5 s';
   sendError(response, { status: 503, code: 'scheduler_stuck', message });

@@ -113,7 +113,7 @@ export class Router {
 
   #answer(exchange: Exchange): void | Promise<void> {
     const { request, response, method, path, shape, local } = exchange;
-    const { keys, cors } = this.#context;
+    const { keys, cors, supervisor } = this.#context;
     if (path === '') {
       return sendError(response, { status: 400, code: 'bad_request', message: 'the request target is not a path' });
     }
@@ -131,7 +131,12 @@ export class Router {
       return sendError(response, { status: 401, code: 'invalid_api_key', message: 'a valid API key is needed' }, shape);
     }
     const found = findRoute(method, path);
-    if (typeof found === 'function') return found(exchange, this.#context);
+    if (typeof found === 'function') {
+      // The figures of one that is starting can be watched; all else is about models, which it does not know yet.
+      const mayComeEarly = isHealth || (isOurs && (method === 'GET' || method === 'HEAD'));
+      if (supervisor.isStarted || mayComeEarly) return found(exchange, this.#context);
+      return supervisor.started.then(() => found(exchange, this.#context));
+    }
     if (found.length > 0) response.setHeader('Allow', found.join(', '));
     const instead = found.length > 0 ? `; use ${found.join(' or ')}` : '';
     const message = `${method} ${path.slice(0, 100)} is not a route of this router${instead}`;

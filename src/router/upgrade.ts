@@ -43,6 +43,7 @@ export async function upgrade(
     if (!local && !keys.allows(request)) {
       return refuse(socket, { status: 401, code: 'invalid_api_key', message: 'a valid API key is needed' });
     }
+    if (!supervisor.isStarted) await supervisor.started;
     const [path, search] = splitTarget(request.url ?? '');
     const query = new URLSearchParams(search);
     const name = query.get('model');

@@ -101,6 +101,8 @@ export class Supervisor {
   readonly #learning: ContextLearning;
   readonly #health: HealthWatch | null;
   readonly #logListeners = new Set<LogListener>();
+  readonly #started = Promise.withResolvers<undefined>();
+  #isStarted = false;
   #info: SupervisorInfo;
   /** What was to be said of the catalog when it was read last. */
   #catalogLines: readonly string[];
@@ -202,6 +204,17 @@ export class Supervisor {
     const startup = this.#book.entries().filter(({ loadOnStartup }) => loadOnStartup);
     this.#loop.dispatch({ type: 'catalog', models: this.#specs(), pins, startup: startup.map(({ id }) => id) });
     this.#childWatch.start();
+    this.#isStarted = true;
+    this.#started.resolve(undefined);
+  }
+
+  /** False until it knows its models: a request that comes earlier has to wait for `started`, or it would know none. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  get started(): Promise<undefined> {
+    return this.#started.promise;
   }
 
   /** Reads the sources of models again. What would be started the same way keeps running. */
