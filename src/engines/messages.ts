@@ -36,6 +36,9 @@ export type MeasuredResult =
     }
   | { readonly result: 'failed'; /** One sentence. */ readonly error: string };
 
+/** What a child that is ready says of its model (`n_vocab`, `n_embd` …), as clients of llama-server's router see it. */
+export type ChildMeta = Readonly<Record<string, string | number | boolean>>;
+
 /** What a child said of itself; anything else it prints is a log line. */
 export type ChildMessage =
   | { readonly type: 'loading'; /** 0..1 */ readonly progress: number | null }
@@ -45,6 +48,8 @@ export type ChildMessage =
       readonly effective: DeviceBytes | null;
       /** The table that `effective` was added up from; absent where the child gave none that can be believed. */
       readonly memory?: ChildMemory;
+      /** Absent where it says nothing. */
+      readonly meta?: ChildMeta;
     }
   | { readonly type: 'measured'; readonly result: MeasuredResult }
   | { readonly type: 'sleeping' };

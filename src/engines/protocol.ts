@@ -1,7 +1,7 @@
 import { readCount, readMemoryTable, sumPerDevice } from './memory-table.js';
 import type { OutputReader } from './engine.js';
 import { isRecord, parseRecord, type JsonRecord } from './json-record.js';
-import { CHILD_PREFIX, type ChildMemory, type ChildMessage, type MeasuredResult } from './messages.js';
+import { CHILD_PREFIX, type ChildMemory, type ChildMessage, type ChildMeta, type MeasuredResult } from './messages.js';
 
 /** What a child says of itself in a `state` message. */
 export type ChildState = 'loading' | 'ready' | 'sleeping' | 'measuring';
@@ -10,6 +10,8 @@ const STATE_PREFIX = `${CHILD_PREFIX}state:`;
 const OLDEST_READY = `${CHILD_PREFIX}ready`;
 /** Longer lines are never messages; what reads the stream has already cut them. */
 const LINE_LIMIT_CHARS = 1024 * 1024;
+const LONGEST_META_CHARS = 256;
+const MOST_META = 32;
 
 /**
  * Reads one line of a child's stdout. The line is untrusted: null means that it is a log line, or a message
@@ -61,8 +63,25 @@ function readReady(payload: JsonRecord): ChildMessage {
   const meta = isRecord(payload['meta']) ? payload['meta'] : {};
   const contextTokens = readCount(memory['n_ctx']) ?? readCount(meta['n_ctx']) ?? readCount(payload['n_ctx']);
   const table = readMemoryTable(memory);
-  if (table === null) return { type: 'ready', contextTokens, effective: null };
-  return { type: 'ready', contextTokens, effective: sumPerDevice(table), memory: table };
+  const said = readMeta(meta);
+  return {
+    ...{ type: 'ready', contextTokens, effective: table === null ? null : sumPerDevice(table) },
+    ...(table === null ? {} : { memory: table }),
+    ...(Object.keys(said).length === 0 ? {} : { meta: said }),
+  };
+}
+
+/** Single values, and no more of them than a client can want. */
+function readMeta(meta: JsonRecord): ChildMeta {
+  const values = Object.entries(meta).filter((entry): entry is [string, string | number | boolean] => {
+    const [, value] = entry;
+    return (
+      typeof value === 'number' ||
+      typeof value === 'boolean' ||
+      (typeof value === 'string' && value.length <= LONGEST_META_CHARS)
+    );
+  });
+  return Object.fromEntries(values.slice(0, MOST_META));
 }
 
 /** A result that cannot be believed is a failure: the child will not say another. */

@@ -77,15 +77,15 @@ function describe(supervisor: Supervisor, entry: CatalogEntry, model: ModelView)
     },
     source: WIRE_SOURCES[entry.source.kind],
     can_remove: entry.source.kind === 'cache',
-    meta: metaOf(entry, model),
+    meta: metaOf(entry, model, supervisor.metaOf(model.id)),
     context_length: model.contextTokens ?? entry.contextTokens ?? header?.trainedContextTokens ?? null,
     memory: supervisor.memoryOf(model.id),
   };
 }
 
-/** What a child says of its model once it is up, as far as the header of its file tells it. */
-function metaOf({ header, files }: CatalogEntry, { contextTokens }: ModelView): object | null {
-  if (header === null) return null;
+/** What a child says of its model once it is up; before, and of an engine that says less, as far as the file's header tells it. */
+function metaOf({ header, files }: CatalogEntry, { contextTokens }: ModelView, said: object | null): object | null {
+  if (header === null) return said;
   return {
     architecture: header.architecture,
     n_params: header.parameters,
@@ -93,6 +93,7 @@ function metaOf({ header, files }: CatalogEntry, { contextTokens }: ModelView): 
     n_ctx: contextTokens,
     n_ctx_train: header.trainedContextTokens,
     size: files?.sizeBytes ?? null,
+    ...said,
   };
 }
 
@@ -101,7 +102,8 @@ function statusOf(entry: CatalogEntry, model: ModelView): object {
   return {
     value: wireStatus(model),
     args: entry.args,
-    preset: [`[${entry.id}]`, ...entry.options.map(({ name, value }) => `${name} = ${String(value)}`)].join('\n'),
+    // An empty line ends it, as it ends llama-server's: presets of several models make one file.
+    preset: [`[${entry.id}]`, ...entry.options.map(({ name, value }) => `${name} = ${String(value)}`), '\n'].join('\n'),
     ...(failure === null ? {} : { failed: true, exit_code: failure.exitCode, reason: failure.reason }),
     ...(entry.invalid === null ? {} : { failed: true, reason: entry.invalid }),
     ...(model.progress === null ? {} : { progress: model.progress }),

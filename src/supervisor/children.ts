@@ -3,7 +3,7 @@ import { renameInMessage, renameInVerdict, type DeviceNames } from '../engines/d
 import type { Engine, ExitEvidence } from '../engines/engine.js';
 import { freePort } from '../engines/free-port.js';
 import { reportsOf } from '../engines/memory-table.js';
-import type { ChildMemory, ChildMessage } from '../engines/messages.js';
+import type { ChildMemory, ChildMeta, ChildMessage } from '../engines/messages.js';
 import type { ProcessTree } from '../devices/probe.js';
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { Effect } from '../scheduler/effects.js';
@@ -30,6 +30,7 @@ interface Child {
   readonly pace: MessagePace;
   /** What it said that it allocated; null until it did. */
   memory: ChildMemory | null;
+  meta: ChildMeta | null;
   /** What of its answers has reached clients. */
   forwardedBytes: Bytes;
 }
@@ -97,6 +98,11 @@ export class Children {
     return this.#running.get(generation)?.memory ?? null;
   }
 
+  /** What a generation said of its model, or null. */
+  metaOf(generation: number): ChildMeta | null {
+    return this.#running.get(generation)?.meta ?? null;
+  }
+
   /** The last log lines of the model's latest instance, oldest first. */
   logsOf(model: ModelId): readonly string[] {
     return this.#logs.get(model)?.() ?? [];
@@ -144,7 +150,10 @@ export class Children {
         const message = renameInMessage(said, names);
         const child = this.#running.get(generation);
         // A child that wakes says nothing of its memory: it holds what it held before.
-        if (child !== undefined && message.type === 'ready') child.memory = message.memory ?? child.memory;
+        if (child !== undefined && message.type === 'ready') {
+          child.memory = message.memory ?? child.memory;
+          child.meta = message.meta ?? child.meta;
+        }
         pace.take(message);
       },
       onLog: (line) => this.#options.onLog(model, line),
@@ -152,7 +161,7 @@ export class Children {
     });
     const forget = records.add(handle.pid, command, model);
     const about = { model, generation, port, names };
-    this.#running.set(generation, { ...about, handle, forget, pace, memory: null, forwardedBytes: 0 });
+    this.#running.set(generation, { ...about, handle, forget, pace, memory: null, meta: null, forwardedBytes: 0 });
     this.#logs.set(model, () => handle.lines());
     if (handle.pid !== null) dispatch({ type: 'spawned', model, generation, pid: handle.pid });
   }

@@ -4,6 +4,7 @@ import { DownloadError } from '../catalog/hf-cache/hub.js';
 import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
 import type { ProbeSample } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
+import type { ChildMeta } from '../engines/messages.js';
 import { JournalWriter, type JournalOptions } from '../journal/record.js';
 import { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore } from '../measurements/store.js';
@@ -365,6 +366,12 @@ export class Supervisor {
   memoryOf(id: ModelId): ModelMemory | null {
     const model = this.#loop.state.models[id];
     return model === undefined ? null : describeMemory(model, this.#hands.measuring, this.#hands.children);
+  }
+
+  /** What the model's process said of it when it came up; null when none runs, or it said nothing. */
+  metaOf(id: ModelId): ChildMeta | null {
+    const generation = this.#loop.state.models[id]?.instance?.generation;
+    return generation === undefined ? null : this.#hands.children.metaOf(generation);
   }
 
   logs(model: ModelId): readonly string[] {

@@ -1,11 +1,22 @@
 import type { Part } from '../part.js';
 import { clients } from './clients.js';
 import { foreign, greedy, late, unpinned } from './disturbed.js';
-
 import { endings } from './endings.js';
 import { fitting } from './fitting.js';
+import { listing } from './listing.js';
 import { sleeping } from './sleeping.js';
 import { swapping } from './swapping.js';
 
 /** In the order in which they run. */
-export const PARTS: readonly Part[] = [swapping, foreign, unpinned, greedy, late, fitting, sleeping, endings, clients];
+export const PARTS: readonly Part[] = [
+  swapping,
+  foreign,
+  unpinned,
+  greedy,
+  late,
+  fitting,
+  sleeping,
+  endings,
+  clients,
+  listing,
+];
