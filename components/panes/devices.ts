@@ -9,7 +9,13 @@ import { cell, cutRow, rowWidth, span, type Row } from '../widgets/row.js';
 import { selectedIndex, type ScreenView } from '../view.js';
 
 /** A sample older than this no longer says what is. */
-const STALE_MILLIS = 3_000;
+export const STALE_MILLIS = 3_000;
+
+/** In a narrower row its cells are the bar's. */
+const UTILIZATION_LEAST = 100;
+
+/** Fewer cells hold no words worth reading. */
+const PROBLEM_LEAST = 14;
 
 /** How much of a device row there is room for. */
 interface DeviceShape {
@@ -64,7 +70,9 @@ export function deviceRows(view: ScreenView, width: number): Row[] {
   // What must be known of a device comes before its picture: all bars get shorter where one row needs the room.
   const widest = widestOf((device, index) => draw(device, index, shape.cells));
   const cells = Math.max(CELLS_LEAST, Math.min(shape.cells, shape.cells - (widest - width)));
-  return view.lists.devices.map((device, index) => cutRow(draw(device, index, cells), width, glyphs.cut));
+  return view.lists.devices.map((device, index) =>
+    cutRow(withProblem(draw(device, index, cells), device, shape.gap, width), width, glyphs.cut),
+  );
 }
 
 function figureSpans(device: DeviceView, shape: DeviceShape): Row {
@@ -81,7 +89,13 @@ function figureSpans(device: DeviceView, shape: DeviceShape): Row {
   ];
 }
 
-/** What makes the figures less than they seem. */
+/** The driver's own words where there is room for some of them; the page of the device has them all. */
+function withProblem(row: Row, { problem }: DeviceView, gap: string, width: number): Row {
+  if (problem === null || width - rowWidth(row) < PROBLEM_LEAST) return row;
+  return [...row, span(`${gap}${problem}`, 'dim')];
+}
+
+/** What makes the figures less than they seem; where nothing does, how busy the device is. */
 function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number): Row {
   const remarks: Row[number][] = [];
   if (device.overcommitBytes > 0) {
@@ -89,8 +103,10 @@ function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number
     remarks.push(span(width < 80 ? `${gap}OVER ${amount}` : `${gap}OVER by ${amount}`, 'bad'));
   }
   if (device.sampledAt === null) remarks.push(span(`${gap}no probe`, 'warn'));
-  else if (now - device.sampledAt > STALE_MILLIS) {
+  else if (device.problem !== null || now - device.sampledAt > STALE_MILLIS) {
     remarks.push(span(`${gap}stale ${staleText(now - device.sampledAt)}`, 'warn'));
+  } else if (device.utilizationPercent !== undefined && width >= UTILIZATION_LEAST) {
+    remarks.push(span(`${gap}util `, 'dim'), span(`${device.utilizationPercent}%`));
   }
   return remarks;
 }

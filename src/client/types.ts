@@ -1,7 +1,7 @@
 import type { Decision } from '../scheduler/decisions.js';
 import type { OperatorAction } from '../scheduler/events.js';
 import type {
-  DeviceView,
+  DeviceView as SchedulerDeviceView,
   QueueView,
   ModelView as SchedulerModelView,
   SchedulerSnapshot,
@@ -11,7 +11,7 @@ import type { Millis, ModelId } from '../scheduler/units.js';
 
 export type { Asker, Decision, DecisionKind, DeviceFigures, PassedOver, Victim } from '../scheduler/decisions.js';
 export type { ForeignProcess, OperatorAction } from '../scheduler/events.js';
-export type { DeviceSegment, DeviceView, ModelWord, QueueView } from '../scheduler/snapshot.js';
+export type { DeviceSegment, ModelWord, QueueView } from '../scheduler/snapshot.js';
 export type { StopReason } from '../scheduler/state.js';
 export type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from '../scheduler/units.js';
 
@@ -41,9 +41,16 @@ export interface ModelView extends Omit<SchedulerModelView, 'lastExit'> {
   readonly lastExit: ExitReport | null;
 }
 
+export interface DeviceView extends SchedulerDeviceView {
+  /** How busy it is, 0..100; absent where nobody tells. Nothing is decided by it, so it is in no journal. */
+  readonly utilizationPercent?: number;
+}
+
 /** `GET /supervisor/state`, and the first message of `GET /supervisor/events`. */
-export interface Snapshot extends Omit<SchedulerSnapshot, 'models'> {
+export interface Snapshot extends Omit<SchedulerSnapshot, 'models' | 'devices'> {
   readonly schema: 1;
+  /** In the order in which the devices were first reported, `Host` last. */
+  readonly devices: readonly DeviceView[];
   /** In catalog order. */
   readonly models: readonly ModelView[];
   readonly supervisor: SupervisorInfo;

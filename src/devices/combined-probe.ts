@@ -91,5 +91,10 @@ function merge(samples: readonly ProbeSample[]): ProbeSample {
     const before = instances.get(key);
     instances.set(key, before ? { ...before, resident: { ...before.resident, ...reading.resident } } : reading);
   }
-  return { devices: samples.flatMap((sample) => sample.devices), instances: [...instances.values()] };
+  const activity: NonNullable<ProbeSample['activity']> = Object.assign({}, ...samples.map((sample) => sample.activity));
+  return {
+    devices: samples.flatMap((sample) => sample.devices),
+    instances: [...instances.values()],
+    ...(Object.keys(activity).length === 0 ? {} : { activity }),
+  };
 }

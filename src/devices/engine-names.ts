@@ -31,12 +31,12 @@ export class EngineNames {
       const isUnknown = strangers.includes(device.name) && name === device.name;
       return { ...device, name, ...(isUnknown ? { remark: UNKNOWN_TO_ENGINE } : {}) };
     });
-    const instances = sample.instances.map((instance) => ({
-      ...instance,
-      resident: Object.fromEntries(Object.entries(instance.resident).map(([name, bytes]) => [named(name), bytes])),
-    }));
+    const renamed = <T>(byName: Readonly<Record<DeviceName, T>>): Readonly<Record<DeviceName, T>> =>
+      Object.fromEntries(Object.entries(byName).map(([name, value]) => [named(name), value]));
+    const instances = sample.instances.map((instance) => ({ ...instance, resident: renamed(instance.resident) }));
+    const activity = sample.activity === undefined ? {} : { activity: renamed(sample.activity) };
     return {
-      sample: { ...sample, devices, instances },
+      sample: { ...sample, devices, instances, ...activity },
       failures: failures.map((failure) => ({ ...failure, devices: failure.devices.map(named) })),
     };
   }

@@ -1,11 +1,19 @@
 import type { DeviceReading, InstanceReading, ProbeFailure } from '../scheduler/events.js';
-import type { ModelId } from '../scheduler/units.js';
+import type { DeviceName, ModelId } from '../scheduler/units.js';
 
 /** The processes of one instance: its child and everything below it. */
 export interface ProcessTree {
   readonly model: ModelId;
   readonly generation: number;
   readonly pids: readonly number[];
+}
+
+/** How busy a device is; null where its driver does not tell. */
+export interface DeviceActivity {
+  /** 0..100 */
+  readonly utilizationPercent: number | null;
+  readonly temperatureCelsius: number | null;
+  readonly powerMilliwatts: number | null;
 }
 
 /** One look at the devices of one probe. */
@@ -15,6 +23,8 @@ export interface ProbeSample {
   readonly instances: readonly InstanceReading[];
   /** Devices that could not be read while others could; they are not among `devices`. */
   readonly failures?: readonly ProbeFailure[];
+  /** For people only: nothing is decided by it. */
+  readonly activity?: Readonly<Record<DeviceName, DeviceActivity>>;
 }
 
 /** What a source can know at best; a single reading may still lack it. */

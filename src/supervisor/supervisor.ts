@@ -1,7 +1,15 @@
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
 import { DownloadError } from '../catalog/hf-cache/hub.js';
-import type { ActionResult, ModelView, OperatorAction, PlanView, Snapshot, SupervisorInfo } from '../client/types.js';
+import type {
+  ActionResult,
+  DeviceView,
+  ModelView,
+  OperatorAction,
+  PlanView,
+  Snapshot,
+  SupervisorInfo,
+} from '../client/types.js';
 import type { ProbeSample } from '../devices/probe.js';
 import type { Engine } from '../engines/engine.js';
 import type { ChildMeta } from '../engines/messages.js';
@@ -14,7 +22,7 @@ import { reasonAgainst } from '../scheduler/operator.js';
 import { previewLoad } from '../scheduler/preview.js';
 import { project, projectModel } from '../scheduler/project.js';
 import { runningOf } from '../scheduler/running.js';
-import type { ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
+import type { DeviceView as SchedulerDeviceView, ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
 import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
 import type { Bytes, Millis, ModelId } from '../scheduler/units.js';
@@ -251,8 +259,14 @@ export class Supervisor {
   }
 
   snapshot(): Snapshot {
-    const { models, ...rest } = project(this.#loop.state);
-    return { schema: 1, ...rest, models: models.map((model) => this.#withLog(model)), supervisor: this.#info };
+    const { models, devices, ...rest } = project(this.#loop.state);
+    return {
+      schema: 1,
+      ...rest,
+      devices: devices.map((device) => this.#withActivity(device)),
+      models: models.map((model) => this.#withLog(model)),
+      supervisor: this.#info,
+    };
   }
 
   /** One model as the snapshot shows it, without the rest of it; null for an unknown one. */
@@ -457,6 +471,11 @@ export class Supervisor {
     for (const model of change.removed) this.#modelEvents.tell({ model, event: 'model_remove' });
     this.#modelEvents.tell({ model: '*', event: 'models_reload' });
     return { ...change, errors: catalog.errors.map(({ message }) => message) };
+  }
+
+  #withActivity(device: SchedulerDeviceView): DeviceView {
+    const percent = this.#lastSample.activity?.[device.name]?.utilizationPercent ?? null;
+    return percent === null ? device : { ...device, utilizationPercent: Math.round(percent) };
   }
 
   #withLog(model: SchedulerModelView): ModelView {

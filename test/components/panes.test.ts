@@ -54,6 +54,32 @@ describe('the bars', () => {
     expect(lineWith(world.lines(), 'CUDA2')).not.toContain('stale');
   });
 
+  it('say how busy a device is where that is known and there is room', () => {
+    const devices = [sampleDevice('CUDA0', { utilizationPercent: 71 }), sampleDevice('CUDA1')];
+    const wide = createScreenWorld(sampleSnapshot({ devices }), { columns: 140, rows: 24 }).lines();
+    expect(lineWith(wide, 'CUDA0')).toMatch(/24\.0 GiB {2}util 71%$/);
+    expect(lineWith(wide, 'CUDA1')).toMatch(/24\.0 GiB$/);
+    expect(lineWith(createScreenWorld(sampleSnapshot({ devices }), { columns: 100 }).lines(), 'CUDA0')).toMatch(
+      / util 71%$/,
+    );
+    expect(createScreenWorld(sampleSnapshot({ devices }), { columns: 80 }).text()).not.toContain('util');
+  });
+
+  it('say at once that a device cannot be read, since when, and why where there is room', () => {
+    const problem = 'nvml: Driver/library version mismatch (nvmlInit_v2, code 18)';
+    const parts = { sampledAt: SAMPLE_TIME - 1_200, problem, utilizationPercent: 71 };
+    const snapshot = sampleSnapshot({ devices: [sampleDevice('CUDA0', parts)] });
+    expect(lineWith(createScreenWorld(snapshot, { columns: 140 }).lines(), 'CUDA0')).toMatch(
+      / stale 1s {2}nvml: Dr.*\.\.$/,
+    );
+    const wide = lineWith(createScreenWorld(snapshot, { columns: 170 }).lines(), 'CUDA0');
+    expect(wide).toMatch(/ stale 1s {2}nvml: Driver\/library version/);
+    expect(wide).not.toContain('util');
+    for (const columns of [60, 80, 100]) {
+      expect(lineWith(createScreenWorld(snapshot, { columns, rows: 24 }).lines(), 'CUDA0')).toMatch(/stale 1s$/);
+    }
+  });
+
   it('give way to what must be known of a device when the screen is narrow', () => {
     for (const columns of [60, 80, 100]) {
       const devices = [
@@ -262,6 +288,25 @@ describe('what comes from outside', () => {
       decisions: snapshot.decisions.map((decision) => ({ ...decision, model: mean, sentence: mean })),
       supervisor: { ...snapshot.supervisor, notices: [mean], sources: [mean] },
     });
+    world.receive({
+      type: 'delta',
+      delta: {
+        at: SAMPLE_TIME,
+        devices: [
+          sampleDevice(mean, {
+            description: mean,
+            remark: mean,
+            problem: mean,
+            source: mean,
+            foreign: [{ pid: 7, name: mean, bytes: GIB }],
+          }),
+        ],
+      },
+    });
+    world.press('1', 'return');
+    for (const line of world.lines()) expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(world.text()).toMatch(/ 7 +evil name/);
+    world.press('escape', '2');
     const pages = [[], ['return'], ['escape', 'w'], ['escape', 'L'], ['escape', 'U'], ['escape', '?']];
     for (const keys of pages) {
       world.press(...keys);

@@ -28,6 +28,13 @@ describe('the names of devices', () => {
     expect(new EngineNames(devices).apply(sample)).toEqual(sample);
   });
 
+  it('are the same for how busy a device is', () => {
+    const busy = { utilizationPercent: 37, temperatureCelsius: null, powerMilliwatts: null };
+    const { sample, failures } = sampleOf('CUDA0');
+    const named = new EngineNames(['Vulkan0']).apply({ sample: { ...sample, activity: { CUDA0: busy } }, failures });
+    expect(named.sample.activity).toEqual({ Vulkan0: busy });
+  });
+
   it('are the engine’s where there is one GPU on either side, also while it cannot be read', () => {
     const names = new EngineNames(['Vulkan0']);
     const named = names.apply(sampleOf('CUDA0'));

@@ -1,7 +1,8 @@
 import type { ProbeFailure } from '../../scheduler/events.js';
-import type { Bytes } from '../../scheduler/units.js';
+import type { Bytes, DeviceName } from '../../scheduler/units.js';
 import type { DeviceProcess, DriverReading } from '../attribute.js';
 import { readHostMemory } from '../host-memory.js';
+import type { DeviceActivity, ProbeSample } from '../probe.js';
 import { visibleGpus } from './visible.js';
 
 /** One GPU, or one MIG slice of one, as the driver describes it. */
@@ -20,19 +21,22 @@ export interface NvidiaGpu {
   readonly sharesSystemMemory: boolean;
   /** Why its memory is not told, in the driver's own words. */
   readonly problem: string | null;
+  /** Null where the driver does not tell, as of a slice. */
+  readonly activity: DeviceActivity | null;
 }
 
 /**
  * What CUDA's children call `CUDA0`, `CUDA1`, …, as far as it can be told, and of each GPU why it
- * cannot. A GPU that cannot be read keeps its number.
+ * cannot. A GPU that cannot be read keeps its number. What there is nothing of is left out.
  */
 export async function readingsOf(
   gpus: readonly NvidiaGpu[],
   visibleDevices: string | undefined,
   source: string,
-): Promise<{ readonly readings: readonly DriverReading[]; readonly failures: readonly ProbeFailure[] }> {
+): Promise<{ readonly readings: readonly DriverReading[] } & Pick<ProbeSample, 'failures' | 'activity'>> {
   const readings: DriverReading[] = [];
   const failures: ProbeFailure[] = [];
+  const activity: Record<DeviceName, DeviceActivity> = {};
   for (const [index, gpu] of visibleGpus(gpus, visibleDevices).entries()) {
     const name = `CUDA${index}`;
     const memory = gpu.memory ?? (gpu.sharesSystemMemory ? await systemMemory() : null);
@@ -40,6 +44,7 @@ export async function readingsOf(
       failures.push({ devices: [name], message: `${source}: ${problemOf(gpu)}` });
       continue;
     }
+    if (gpu.activity !== null) activity[name] = gpu.activity;
     readings.push({
       name,
       kind: gpu.memory === null ? 'unified' : 'discrete',
@@ -51,7 +56,11 @@ export async function readingsOf(
       ...(gpu.memory === null ? { remark: 'shares system memory: what the system has in use counts here too' } : {}),
     });
   }
-  return { readings, failures };
+  return {
+    readings,
+    ...(failures.length === 0 ? {} : { failures }),
+    ...(Object.keys(activity).length === 0 ? {} : { activity }),
+  };
 }
 
 function problemOf({ description, busId, slices, problem }: NvidiaGpu): string {
@@ -69,5 +78,10 @@ async function systemMemory(): Promise<NvidiaGpu['memory']> {
 
 /** A GPU that sleeps: nobody has it open, so nothing of it is used. */
 export function asleep(gpu: NvidiaGpu): NvidiaGpu {
-  return { ...gpu, memory: gpu.memory && { ...gpu.memory, usedBytes: 0 }, processes: gpu.processes && [] };
+  return {
+    ...gpu,
+    memory: gpu.memory && { ...gpu.memory, usedBytes: 0 },
+    processes: gpu.processes && [],
+    activity: null,
+  };
 }

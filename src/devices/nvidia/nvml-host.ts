@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { loadNvml, type NvmlLibrary } from '../../../native/nvml-library.js';
-import { openNvml } from '../../../native/nvml.js';
+import { openNvml, type Nvml, type NvmlActivity } from '../../../native/nvml.js';
 import { dieWithParent } from '../../../native/parent-death.js';
 import type { NvmlReply } from './nvml-reply.js';
 
@@ -16,13 +16,37 @@ function main(): void {
   if (library === null) return;
   const nvml = openOrSay(library);
   if (nvml === null) return;
+  const activity = activityReader(nvml);
   createInterface({ input: process.stdin })
     .on('line', () => {
-      const reply = attempt(() => ({ driver: nvml.driverVersion, gpus: nvml.read() }));
+      const reply = attempt(() => {
+        const gpus = nvml.read();
+        return { driver: nvml.driverVersion, gpus, activity: activity(gpus.length) };
+      });
       say(reply);
       if ('error' in reply) process.stdin.destroy();
     })
     .on('close', () => nvml.close());
+}
+
+/** Memory may be asked for seven times a second; how busy a GPU is, is an average over a second anyway. */
+const ACTIVITY_MILLIS = 900;
+
+function activityReader(nvml: Nvml): (gpus: number) => readonly (NvmlActivity | null)[] {
+  let known: readonly (NvmlActivity | null)[] = [];
+  let readAt = -Infinity;
+  return (gpus) => {
+    if (performance.now() - readAt < ACTIVITY_MILLIS && known.length === gpus) return known;
+    readAt = performance.now();
+    known = Array.from({ length: gpus }, (_, index) => {
+      try {
+        return nvml.activity(index);
+      } catch {
+        return null;
+      }
+    });
+    return known;
+  };
 }
 
 function load(): NvmlLibrary | null {

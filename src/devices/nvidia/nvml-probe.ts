@@ -59,7 +59,7 @@ export function createNvmlProbe(options: NvmlProbeOptions = {}): DeviceProbe {
       throw new Error(message);
     }
     child.succeeded();
-    known = reply.gpus.map(toGpu);
+    known = reply.gpus.map((gpu, index) => ({ ...toGpu(gpu), activity: reply.activity?.[index] ?? null }));
     return known;
   };
 
@@ -68,9 +68,8 @@ export function createNvmlProbe(options: NvmlProbeOptions = {}): DeviceProbe {
     capabilities: { total: true, used: true, perProcess: true, names: true },
     async sample(trees) {
       inFlight ??= read().finally(() => (inFlight = null));
-      const { readings, failures } = await readingsOf(await inFlight, visibleDevices, 'nvml');
-      const sample = await attribution.attribute(readings, trees);
-      return { ...sample, ...(failures.length === 0 ? {} : { failures }) };
+      const { readings, ...rest } = await readingsOf(await inFlight, visibleDevices, 'nvml');
+      return { ...(await attribution.attribute(readings, trees)), ...rest };
     },
     close: () => child.close(),
   };
@@ -86,6 +85,7 @@ function toGpu({ uuid, busId, name, memory, processes, slices, error, sharesSyst
     slices: slices?.map(toGpu) ?? null,
     sharesSystemMemory,
     problem: error,
+    activity: null,
   };
 }
 

@@ -1,8 +1,13 @@
-import type { NvmlGpu } from '../../../native/nvml.js';
+import type { NvmlActivity, NvmlGpu } from '../../../native/nvml.js';
 
 /** One line of the program that reads NVML. */
 export type NvmlReply =
-  | { readonly driver: string | null; readonly gpus: readonly NvmlGpu[] }
+  | {
+      readonly driver: string | null;
+      readonly gpus: readonly NvmlGpu[];
+      /** Of each GPU in turn; null: the driver would not say. */
+      readonly activity?: readonly (NvmlActivity | null)[];
+    }
   /** The driver's own words. */
   | { readonly error: string }
   /** There is no NVML; the loader's own words. */

@@ -64,9 +64,8 @@ export function createNvidiaSmiProbe(options: NvidiaSmiProbeOptions = {}): Devic
     capabilities: { total: true, used: true, perProcess: true, names: true },
     async sample(trees) {
       inFlight ??= read().finally(() => (inFlight = null));
-      const { readings, failures } = await readingsOf(await inFlight, visibleDevices, 'nvidia-smi');
-      const sample = await attribution.attribute(readings, trees);
-      return { ...sample, ...(failures.length === 0 ? {} : { failures }) };
+      const { readings, ...rest } = await readingsOf(await inFlight, visibleDevices, 'nvidia-smi');
+      return { ...(await attribution.attribute(readings, trees)), ...rest };
     },
     close: () => undefined,
   };

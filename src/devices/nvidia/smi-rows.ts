@@ -1,9 +1,11 @@
 import { MIB, type Bytes } from '../../scheduler/units.js';
 import type { DeviceProcess } from '../attribute.js';
+import type { DeviceActivity } from '../probe.js';
 import type { NvidiaGpu } from './gpu.js';
 
-/** Fields that `readGpuRow` reads, in its order; the last is the youngest (MIG came in 2020). */
-export const GPU_FIELDS = 'uuid,pci.bus_id,name,memory.total,memory.used,memory.free,mig.mode.current';
+/** Fields that `readGpuRow` reads, in its order; the first six and how busy it is are old, MIG came in 2020. */
+export const GPU_FIELDS =
+  'uuid,pci.bus_id,name,memory.total,memory.used,memory.free,mig.mode.current,utilization.gpu,temperature.gpu,power.draw';
 /** The same without the fields that old drivers refuse. */
 export const OLD_GPU_FIELDS = 'uuid,pci.bus_id,name,memory.total,memory.used,memory.free';
 export const PROCESS_FIELDS = 'gpu_uuid,pid,used_memory';
@@ -23,9 +25,17 @@ export function readGpuRows(gpus: readonly Row[], processes: readonly Row[]): re
 
 /** A GPU whose figures are missing says so: of unknown size, it must look neither empty nor full. */
 function readGpuRow(row: Row): NvidiaGpu {
-  const [uuid = '', busId = '', name = '', totalField = '', usedField = '', freeField = '', mig = ''] = row;
+  const [uuid = '', busId = '', name = '', totalField = '', usedField = '', freeField = '', mig = '', ...busy] = row;
   const [total, used, free] = [readMib(totalField), readMib(usedField), readMib(freeField)];
-  const gpu = { uuid, busId, description: name, processes: [], slices: null, sharesSystemMemory: false };
+  const gpu = {
+    uuid,
+    busId,
+    description: name,
+    processes: [],
+    slices: null,
+    sharesSystemMemory: false,
+    activity: readActivity(busy),
+  };
   // Its slices cannot be told apart by nvidia-smi's figures.
   if (mig === 'Enabled') return { ...gpu, memory: null, slices: [], problem: null };
   if (total === null || total === 0) {
@@ -38,6 +48,14 @@ function readGpuRow(row: Row): NvidiaGpu {
   return { ...gpu, memory: { totalBytes: total, usedBytes }, problem: null };
 }
 
+/** Percent, degrees and watts. */
+function readActivity([utilization = '', temperature = '', power = '']: Row): DeviceActivity | null {
+  const [percent, celsius, watts] = [readNumber(utilization), readNumber(temperature), readNumber(power)];
+  if (percent === null && celsius === null && watts === null) return null;
+  const powerMilliwatts = watts === null ? null : Math.round(watts * 1000);
+  return { utilizationPercent: percent, temperatureCelsius: celsius, powerMilliwatts };
+}
+
 /** Nothing for a row that names no process, or one on another GPU. */
 function readProcessRow([uuid = '', pid = '', memory = '']: Row, gpu: string): readonly DeviceProcess[] {
   return uuid === gpu && /^\d+$/.test(pid) ? [{ pid: Number(pid), bytes: readMib(memory) }] : [];
@@ -45,6 +63,11 @@ function readProcessRow([uuid = '', pid = '', memory = '']: Row, gpu: string): r
 
 /** `[N/A]`, `[Not Supported]`, `[Unknown Error]` and the like are null: unknown, not zero. */
 function readMib(field: string): Bytes | null {
-  const mib = /^\d+(\.\d+)?$/.test(field) ? Number(field) : NaN;
-  return Number.isFinite(mib) ? Math.round(mib * MIB) : null;
+  const mib = readNumber(field);
+  return mib === null ? null : Math.round(mib * MIB);
+}
+
+function readNumber(field: string): number | null {
+  const number = /^\d+(\.\d+)?$/.test(field) ? Number(field) : NaN;
+  return Number.isFinite(number) ? number : null;
 }

@@ -86,6 +86,13 @@ describe('NVML', () => {
     expect(instances).toEqual([{ model: 'a', generation: 1, resident: { CUDA0: 6000 * MIB, CUDA1: 0 } }]);
   });
 
+  it('tells how busy the GPUs are, by the names that they have here, and nothing of one that does not tell', async () => {
+    const busy = { utilizationPercent: 37, temperatureCelsius: 61, powerMilliwatts: null };
+    const reply = { ...said(SMALL, BIG), activity: [null, busy] };
+    expect((await probe([reply]).sample([])).activity).toEqual({ CUDA0: busy });
+    expect(await probe([said(SMALL, BIG)]).sample([])).not.toHaveProperty('activity');
+  });
+
   it.each([
     ['1', ['NVIDIA A100']],
     ['GPU-bbbb,GPU-aaaa', ['NVIDIA GeForce RTX 3060', 'NVIDIA GeForce RTX 3090']],
