@@ -56,6 +56,12 @@ export function dieWithParent(): boolean {
   }
 }
 
+/** True when the kernel ends the children of a killed supervisor. */
+export function hasParentDeath(): boolean {
+  support ??= findSupport();
+  return !('missing' in support);
+}
+
 /** One sentence: how a child learns that its supervisor was killed. */
 export function describeParentDeath(): string {
   support ??= findSupport();

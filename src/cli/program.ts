@@ -6,6 +6,7 @@ import { pathsFor } from '../supervisor/paths.js';
 import { addClientFlags, readClientFlags } from './client-flags.js';
 import { actCommand, logsCommand, planCommand, stopCommand } from './model-commands.js';
 import { measureCommand, type MeasureFlags } from './measure.js';
+import { doctorCommand } from './doctor.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { psCommand } from './ps.js';
 import { replayCommand } from './replay.js';
@@ -123,6 +124,23 @@ export function describeProgram(args: readonly string[] = []): Command {
     .option('--json', 'the result as JSON')
     .action((path: string, options: SimulateOptions) => simulateCommand(path, options));
   program
+    .command('doctor')
+    .description('what there is to serve models with, what is missing or cannot be known, and what to do about it')
+    .option('--json', 'as JSON')
+    .option('--host <address>', 'the address that would be listened on', '127.0.0.1')
+    .option('--port <port>', 'the port that would be listened on', '8080')
+    .option('--state-dir <dir>', 'the state directory that would be used')
+    .addOption(new Option('--llama-server <path>', 'the llama-server to look at').env('LLAMA_SERVER'))
+    .action((flags: Record<string, string | undefined>) =>
+      doctorCommand({
+        host: flags['host'] ?? '',
+        port: flags['port'] ?? '',
+        stateDir: flags['stateDir'] ?? null,
+        llamaServer: flags['llamaServer'] ?? null,
+        json: flags['json'] !== undefined,
+      }),
+    );
+  program
     .command('completion')
     .description('a script that completes commands and flags in a shell; see the manual for where to put it')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
@@ -130,7 +148,7 @@ export function describeProgram(args: readonly string[] = []): Command {
   group(program, 'Supervisor:', ['serve', 'attach', 'ps', 'stop']);
   group(program, 'Models:', ['load', 'unload', 'pin', 'unpin', 'plan', 'logs', 'measure']);
   group(program, 'Looking back and ahead:', ['replay', 'simulate']);
-  group(program, 'This program:', ['completion']);
+  group(program, 'This program:', ['doctor', 'completion']);
   for (const command of program.commands)
     if (!['serve', 'measure'].includes(command.name())) command.allowExcessArguments(false);
   return program;

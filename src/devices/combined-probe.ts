@@ -27,6 +27,8 @@ export interface CombinedProbe {
   sample(trees: readonly ProcessTree[]): Promise<CombinedSample>;
   /** What the user should know of the probes, one sentence each; complete after the first sample. */
   notes(): readonly string[];
+  /** Why there is nothing to ask in the ways that were tried; complete after the first sample. */
+  absent(): readonly string[];
   close(): void;
 }
 
@@ -78,6 +80,7 @@ export function combineProbes(
       return { sample: merge(samples), failures };
     },
     notes: () => probes.flatMap(({ notes }) => notes ?? []),
+    absent: () => probes.flatMap(({ absent }) => absent ?? []),
     close() {
       for (const probe of probes) probe.close();
     },
@@ -91,7 +94,7 @@ function merge(samples: readonly ProbeSample[]): ProbeSample {
     const before = instances.get(key);
     instances.set(key, before ? { ...before, resident: { ...before.resident, ...reading.resident } } : reading);
   }
-  const activity: NonNullable<ProbeSample['activity']> = Object.assign({}, ...samples.map((sample) => sample.activity));
+  const activity = Object.fromEntries(samples.flatMap((sample) => Object.entries(sample.activity ?? {})));
   return {
     devices: samples.flatMap((sample) => sample.devices),
     instances: [...instances.values()],

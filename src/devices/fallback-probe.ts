@@ -21,6 +21,9 @@ export function createFallbackProbe(title: string, ways: readonly (() => DeviceP
     get notes() {
       return current === null ? [] : [...passedOver, ...(current.notes ?? [])];
     },
+    get absent() {
+      return current === null ? passedOver : [];
+    },
     async sample(trees) {
       for (;;) {
         const asked = current;

@@ -45,6 +45,8 @@ export interface DeviceProbe {
   readonly capabilities: ProbeCapabilities;
   /** What the user should know of this source, one sentence each: what it cannot know here, what it stands in for. */
   readonly notes?: readonly string[];
+  /** Why there is nothing to ask, a sentence for each way that was tried; empty or absent where there is something. */
+  readonly absent?: readonly string[];
   /**
    * Takes one sample. Rejects with an Error whose message is the driver's own words when it cannot:
    * unknown is neither zero nor free.

@@ -42,9 +42,13 @@ export interface Ended {
 }
 
 /** Runs the program to its end. */
-export async function runProgram(args: readonly string[], directory: string): Promise<Ended> {
+export async function runProgram(
+  args: readonly string[],
+  directory: string,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
-    env: testEnvironment(directory),
+    env: { ...testEnvironment(directory), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
