@@ -79,6 +79,11 @@ export class Machine implements AsyncDisposable {
     return rows.map((row) => Number(row) * MIB);
   }
 
+  /** The driver misbehaves from now on, as `emu-ctl fault` describes it; null: it is well again. */
+  async fault(rule: string | null): Promise<void> {
+    await this.#read('emu-ctl', 'fault', rule ?? 'clear');
+  }
+
   /** Allocations refused on all GPUs. */
   async refusals(): Promise<number> {
     return (await this.gpus()).reduce((sum, gpu) => sum + gpu.refusals, 0);
@@ -93,6 +98,11 @@ export class Machine implements AsyncDisposable {
       (await this.gpus())[gpu]?.processes.some((other) => other.pid === pid),
     );
     return child;
+  }
+
+  /** Ends a program that was started here, and waits until it has gone. */
+  async endProgram(child: ChildProcess): Promise<void> {
+    await end(child, 'SIGKILL');
   }
 
   /** Starts a program that sees the emulated GPUs. */

@@ -145,6 +145,11 @@ export class Supervised implements AsyncDisposable {
     return this.decisions.filter((decision) => decision.kind === kind);
   }
 
+  /** From now on decisions are not kept, and nobody is there for whom the supervisor would have to look. */
+  stopFollowing(): void {
+    this.#unsubscribe();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unsubscribe();
     await end(this.process, 'SIGTERM');

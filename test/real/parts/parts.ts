@@ -1,6 +1,7 @@
 import type { Part } from '../part.js';
 import { clients } from './clients.js';
 import { foreign, greedy, late, unpinned } from './disturbed.js';
+import { driver } from './driver.js';
 import { endings } from './endings.js';
 import { fitting } from './fitting.js';
 import { listing } from './listing.js';
@@ -17,6 +18,7 @@ export const PARTS: readonly Part[] = [
   fitting,
   sleeping,
   endings,
+  driver,
   clients,
   listing,
 ];

@@ -1,0 +1,239 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Decision, DeviceView, Snapshot } from '../../../src/client/types.js';
+import { MIB } from '../../../src/scheduler/units.js';
+import { compareAtRest } from '../agreement.js';
+import { ask, runLoad } from '../clients.js';
+import { Pulse, sayLatencies, type Latencies } from '../latencies.js';
+import { loadOf } from '../loaded.js';
+import { GPUS_MIB } from '../models.js';
+import { NO_COUNTS, type Context, type Part } from '../part.js';
+import { PINNED, Supervised } from '../supervised.js';
+
+const ROUNDS = 3;
+const FOREIGN_MIB = 60;
+/** The foreign program is on the GPU that is lost later. */
+const FOREIGN_GPU = 1;
+/** Kept running while the driver misbehaves, and loaded meanwhile. */
+const [STAYS, COMES] = ['ant', 'bee'] as const;
+
+const SAID_WITHIN_MILLIS = 3000;
+const WELL_WITHIN_MILLIS = 15_000;
+const CALM_MILLIS = 4000;
+/** On a machine that others use too, requests differ by so much without any reason of ours. */
+const NOISE = { times: 2, millis: 40 } as const;
+
+interface Fault {
+  readonly name: string;
+  readonly rule: string;
+  readonly millis: number;
+  /** True of a snapshot that says so. */
+  readonly isSaid: (gpus: readonly DeviceView[]) => boolean;
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    name: 'the driver is gone',
+    rule: 'nvml* error 9',
+    millis: 5000,
+    isSaid: (gpus) => gpus.every(({ problem }) => problem?.includes('Driver Not Loaded') === true),
+  },
+  {
+    name: 'the driver hangs for 10 s',
+    rule: 'nvmlDeviceGetMemoryInfo* hang 10',
+    millis: 10_000,
+    isSaid: (gpus) => gpus.every(({ problem }) => problem?.includes('hangs') === true),
+  },
+  {
+    name: 'one GPU is lost',
+    rule: `nvmlDevice*@${FOREIGN_GPU} error 15`,
+    millis: 5000,
+    isSaid: (gpus) =>
+      gpus[FOREIGN_GPU]?.problem?.includes('GPU is lost') === true && gpus[1 - FOREIGN_GPU]?.problem === null,
+  },
+  {
+    name: 'the driver hides processes',
+    rule: 'nvmlDeviceGet*RunningProcesses* na',
+    millis: 5000,
+    isSaid: (gpus) => gpus.every(({ attributed, remark }) => !attributed && remark !== ''),
+  },
+];
+
+export const driver: Part = {
+  name: 'driver',
+  story: 'what is shown is what is there, while programs come and go; then the driver fails in every way it can',
+  weight: 1,
+  run: (context) =>
+    Supervised.on(context.rig, { models: context.models, args: [...PINNED] }, async (supervised) => {
+      const calm = await compareWhileInUse(supervised, context);
+      const stormy = await failInEveryWay(supervised);
+      const made = supervised.decisions.filter(({ ledger }) => ledger.length > 0);
+      return {
+        rows: [
+          {
+            ...NO_COUNTS,
+            name: 'driver',
+            requests: calm.requests,
+            failed: calm.failed,
+            outOfMemory: await supervised.machine.refusals(),
+            evictions: supervised.made('evict').length,
+            worstDisagreement: calm.worst,
+          },
+        ],
+        faults: [...calm.faults, ...stormy.faults, ...made.flatMap(faultsOfTotals)],
+        remarks: [...calm.remarks, ...stormy.remarks],
+      };
+    }),
+};
+
+/** Rounds of load, with a program that is not ours coming and going; after each all figures have to be the same. */
+async function compareWhileInUse(supervised: Supervised, context: Context) {
+  const faults: string[] = [];
+  let [requests, failed, worst, compared] = [0, 0, 0, 0];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const gpu = round % GPUS_MIB.length;
+    const stranger = await supervised.machine.foreignProgram(gpu, FOREIGN_MIB);
+    const millis = context.millis / ROUNDS;
+    const served = await runLoad({
+      ...loadOf({ ...context, seed: context.seed + round, millis }),
+      url: supervised.url,
+    });
+    const agreement = await compareAtRest(supervised);
+    const exact = await differencesToLedger(supervised);
+    compared += exact.compared;
+    faults.push(...served.failures.slice(0, 3), ...agreement.faults, ...exact.faults);
+    requests += served.requests;
+    failed += served.failures.length;
+    worst = Math.max(worst, agreement.worst);
+    await supervised.machine.endProgram(stranger);
+  }
+  const after = await differencesToLedger(supervised);
+  faults.push(...after.faults);
+  const remarks = [
+    `${compared + after.compared} figures compared with the ledger at ${ROUNDS + 1} points of rest, byte by byte`,
+  ];
+  return { requests, failed, worst, faults, remarks };
+}
+
+/** At rest: totals, what is in use, what each of our processes and each other program holds, against the ledger itself. */
+async function differencesToLedger(supervised: Supervised) {
+  const { devices, models } = await supervised.untilAtRest();
+  const faults: string[] = [];
+  let compared = 0;
+  const same = (what: string, ours: unknown, theirs: unknown): void => {
+    compared += 1;
+    if (JSON.stringify(ours) === JSON.stringify(theirs)) return;
+    faults.push(`${what}: ${JSON.stringify(ours)} is shown, ${JSON.stringify(theirs)} is there`);
+  };
+  for (const { index, totalBytes, usedBytes, processes } of await supervised.machine.gpus()) {
+    const name = `CUDA${index}`;
+    const device = devices.find((known) => known.name === name);
+    const ours = models.filter(({ pid }) => pid !== null);
+    const resident = ours.reduce((sum, model) => sum + (model.resident[name] ?? 0), 0);
+    same(`total of ${name}`, device?.totalBytes, totalBytes);
+    same(`use of ${name}`, resident + (device?.externalBytes ?? 0), usedBytes);
+    for (const model of ours) {
+      const held = processes.find(({ pid }) => pid === model.pid)?.usedBytes ?? 0;
+      same(`${model.id} on ${name}`, model.resident[name] ?? 0, held);
+    }
+    const strangers = processes.filter(({ pid }) => !ours.some((model) => model.pid === pid));
+    same(
+      `other programs on ${name}`,
+      device?.foreign.map(({ pid, bytes }) => [pid, bytes]),
+      strangers.map(({ pid, usedBytes: bytes }) => [pid, bytes]),
+    );
+  }
+  return { faults, compared };
+}
+
+async function failInEveryWay(supervised: Supervised) {
+  const { machine, url } = supervised;
+  await machine.foreignProgram(FOREIGN_GPU, FOREIGN_MIB);
+  for (const model of (await supervised.snapshot()).models.filter(({ generation }) => generation !== null)) {
+    await supervised.act('unload', model.id);
+  }
+  await supervised.untilAtRest();
+  const failure = await ask(url, STAYS);
+  await supervised.untilAtRest();
+  const faults: string[] = failure === null ? [] : [failure];
+  const before = await beating(supervised, () => delay(CALM_MILLIS));
+  const remarks = [`all is well: /health ${sayLatencies(before.health)}; ${STAYS} ${sayLatencies(before.answers)}`];
+  for (const fault of FAULTS) {
+    const { name, rule, millis, isSaid } = fault;
+    const saw = supervised.decisions.length;
+    let saidMillis = Infinity;
+    const during = await beating(supervised, async () => {
+      const began = performance.now();
+      await machine.fault(rule);
+      const said = await supervised
+        .until(name, (snapshot) => isSaid(gpusOf(snapshot)), WELL_WITHIN_MILLIS)
+        .catch(() => null);
+      if (said !== null) saidMillis = performance.now() - began;
+      await delay(Math.max(0, millis - (performance.now() - began)));
+    });
+    faults.push(...faultsOf(name, before.health, during.health), ...faultsOf(name, before.answers, during.answers));
+    if (saidMillis > SAID_WITHIN_MILLIS)
+      faults.push(`${name}: it took ${saidMillis.toFixed(0)} ms until the snapshot said so`);
+
+    // While the driver cannot be asked, a load goes by the last figures and the claims.
+    const answer = await ask(url, COMES);
+    if (answer !== null) faults.push(`${name}: ${answer}`);
+    await machine.fault(null);
+    const cleared = performance.now();
+    const isWell = (snapshot: Snapshot): boolean =>
+      gpusOf(snapshot).every(({ problem, attributed }) => problem === null && attributed);
+    await supervised.until(`well again after: ${name}`, isWell, WELL_WITHIN_MILLIS);
+    const wellMillis = performance.now() - cleared;
+    const admissions = supervised.decisions.slice(saw).filter(({ kind }) => kind === 'admit');
+    if (admissions.length === 0) faults.push(`${name}: ${COMES} was not admitted: this shows nothing`);
+    faults.push(...admissions.flatMap((decision) => faultsOfExternal(name, decision)));
+    await supervised.act('unload', COMES);
+    faults.push(...(await differencesToLedger(supervised)).faults.map((difference) => `after ${name}: ${difference}`));
+    remarks.push(
+      `${name}: said after ${saidMillis.toFixed(0)} ms, well ${wellMillis.toFixed(0)} ms after its end; ` +
+        `/health ${sayLatencies(during.health)}; ${STAYS} ${sayLatencies(during.answers)}`,
+    );
+  }
+  const refusals = await machine.refusals();
+  if (refusals > 0) faults.push(`${refusals} allocations found no room`);
+  return { faults, remarks };
+}
+
+function gpusOf({ devices }: Snapshot): readonly DeviceView[] {
+  return devices.filter(({ kind }) => kind !== 'host');
+}
+
+async function beating({ url }: Supervised, use: () => Promise<unknown>): ReturnType<Pulse['stop']> {
+  const pulse = new Pulse(url, STAYS);
+  try {
+    await use();
+  } finally {
+    await pulse.stop();
+  }
+  return pulse.stop();
+}
+
+function faultsOf(name: string, before: Latencies, during: Latencies): readonly string[] {
+  const most = before.p99Millis * NOISE.times + NOISE.millis;
+  return [
+    ...[...new Set(during.failures)].slice(0, 3).map((failure) => `${name}: ${failure}`),
+    ...(during.p99Millis > most
+      ? [`${name}: p99 went from ${before.p99Millis.toFixed(1)} to ${during.p99Millis.toFixed(1)} ms`]
+      : []),
+  ];
+}
+
+/** Whatever happens, a GPU is as large as it is. */
+function faultsOfTotals({ number, ledger }: Decision): readonly string[] {
+  return ledger
+    .filter(({ device }) => device.startsWith('CUDA'))
+    .filter(({ device, totalBytes }) => totalBytes !== (GPUS_MIB[Number(device.slice(4))] ?? 0) * MIB)
+    .map(({ device, totalBytes }) => `decision ${number} takes ${device} for ${totalBytes} bytes large`);
+}
+
+/** Nor does what others hold vanish because it cannot be seen. */
+function faultsOfExternal(name: string, { number, ledger }: Decision): readonly string[] {
+  return ledger
+    .filter(({ device }) => device === `CUDA${FOREIGN_GPU}`)
+    .filter(({ externalBytes }) => externalBytes < FOREIGN_MIB * MIB)
+    .map(({ externalBytes }) => `${name}: decision ${number} takes what others hold for ${externalBytes} bytes`);
+}
