@@ -5,14 +5,12 @@ import type { PolicyName } from '../scheduler/state.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { addClientFlags, readClientFlags } from './client-flags.js';
 import { actCommand, logsCommand, planCommand, stopCommand } from './model-commands.js';
-import { measureCommand, type MeasureFlags } from './measure.js';
-import { doctorCommand } from './doctor.js';
+import type { MeasureFlags } from './measure.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { psCommand } from './ps.js';
-import { replayCommand } from './replay.js';
 import { attachCommand, screenCommand } from './screen-command.js';
 import { serveCommand } from './serve-command.js';
-import { simulateCommand, type SimulateOptions } from './simulate.js';
+import type { SimulateOptions } from './simulate.js';
 import { addScreenFlags, readScreenFlags } from './screen-flags.js';
 import { addServeFlags } from './serve-flags.js';
 import { VERSION } from './version.js';
@@ -35,6 +33,7 @@ Examples:
 
 /**
  * The whole command line, described once: it is what runs, and what help, completion and the manual page are made of.
+ * Commands that a supervisor has no part in are loaded when they run: serving does without what they need.
  * @param args without node and script; they only matter to what runs
  */
 export function describeProgram(args: readonly string[] = []): Command {
@@ -92,27 +91,29 @@ export function describeProgram(args: readonly string[] = []): Command {
         .default('auto'),
     )
     .addOption(new Option('--llama-server <path>', 'the llama-server to measure files with').env('LLAMA_SERVER'))
-    .action((words: readonly string[], flags: Record<string, string | undefined>) =>
-      measureCommand(words, {
+    .action(async (words: readonly string[], flags: Record<string, string | undefined>) => {
+      const { measureCommand } = await import('./measure.js');
+      await measureCommand(words, {
         ...readClientFlags(flags),
         engine: (flags['engine'] ?? 'auto') as MeasureFlags['engine'],
         llamaServer: flags['llamaServer'] ?? null,
         json: flags['json'] !== undefined,
-      }),
-    );
+      });
+    });
   program
     .command('replay [file]')
     .description('what a recorded journal decides when it is played again; a directory stands for its newest')
     .addOption(new Option('--policy <name>', 'decide by another policy').choices(Object.keys(POLICIES)))
     .option('--state-dir <dir>', 'the state directory whose newest journal is meant')
     .option('--json', 'all decision records and the summary as JSON')
-    .action((file: string | undefined, flags: Record<string, string | undefined>) =>
+    .action(async (file: string | undefined, flags: Record<string, string | undefined>) => {
+      const { replayCommand } = await import('./replay.js');
       replayCommand({
         path: file ?? pathsFor(flags['stateDir'] ?? null).journal,
         policy: (flags['policy'] ?? null) as PolicyName | null,
         json: flags['json'] !== undefined,
-      }),
-    );
+      });
+    });
   program
     .command('simulate <scenario>')
     .description('what the scheduler makes of a machine and its clients that are written down in a file')
@@ -122,7 +123,10 @@ export function describeProgram(args: readonly string[] = []): Command {
     .option('--compare', 'all policies side by side')
     .option('--decisions', 'every decision, before the table')
     .option('--json', 'the result as JSON')
-    .action((path: string, options: SimulateOptions) => simulateCommand(path, options));
+    .action(async (path: string, options: SimulateOptions) => {
+      const { simulateCommand } = await import('./simulate.js');
+      await simulateCommand(path, options);
+    });
   program
     .command('doctor')
     .description('what there is to serve models with, what is missing or cannot be known, and what to do about it')
@@ -131,15 +135,16 @@ export function describeProgram(args: readonly string[] = []): Command {
     .option('--port <port>', 'the port that would be listened on', '8080')
     .option('--state-dir <dir>', 'the state directory that would be used')
     .addOption(new Option('--llama-server <path>', 'the llama-server to look at').env('LLAMA_SERVER'))
-    .action((flags: Record<string, string | undefined>) =>
-      doctorCommand({
+    .action(async (flags: Record<string, string | undefined>) => {
+      const { doctorCommand } = await import('./doctor.js');
+      await doctorCommand({
         host: flags['host'] ?? '',
         port: flags['port'] ?? '',
         stateDir: flags['stateDir'] ?? null,
         llamaServer: flags['llamaServer'] ?? null,
         json: flags['json'] !== undefined,
-      }),
-    );
+      });
+    });
   program
     .command('completion')
     .description('a script that completes commands and flags in a shell; see the manual for where to put it')
