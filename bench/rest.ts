@@ -20,8 +20,8 @@ import { execa } from 'execa';
 
 const CPU_BUDGET_SHARE = 0.01;
 const MEMORY_BUDGET_BYTES = 120e6;
-/** What starting up has left behind is collected by then. */
-const SETTLING_MILLIS = 5000;
+/** A young child is looked at more closely for a while. */
+const SETTLING_MILLIS = 15_000;
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 interface Cost {

@@ -10,10 +10,11 @@ import { firstSnapshot, NoAnswer } from './first-snapshot.js';
 import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
 
 /**
- * Most of what a supervisor has resident is room for young objects that V8 never gives back: with less of it, 14 MB less
- * (bench/rest.ts). Can only be said when Node starts; a `serve` that the user starts keeps Node's own limit.
+ * V8 keeps the room for young objects that it once needed: with a limit, a supervisor has 6 MB less resident at rest
+ * (bench/rest.ts), and more than that after a time of many requests. It can only be said when Node starts; a `serve` that
+ * the user starts keeps Node's own limit, within the same budget.
  */
-const NODE_ARGS = ['--max-semi-space-size=4'];
+const NODE_ARGS = ['--max-semi-space-size=2'];
 
 /** A supervisor that is there has this long to answer. */
 const ANSWER_MILLIS: Millis = 5000;
