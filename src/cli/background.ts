@@ -10,9 +10,9 @@ import { firstSnapshot, NoAnswer } from './first-snapshot.js';
 import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
 
 /**
- * V8 keeps the room for young objects that it once needed: with a limit, a supervisor has 6 MB less resident at rest
- * (bench/rest.ts), and more than that after a time of many requests. It can only be said when Node starts; a `serve` that
- * the user starts keeps Node's own limit, within the same budget.
+ * V8 keeps the room for young objects that it once needed. With a limit a busy supervisor has less resident afterwards;
+ * at rest from the start there is hardly a difference. It can only be said when Node starts; a `serve` that the user
+ * starts keeps Node's own limit.
  */
 const NODE_ARGS = ['--max-semi-space-size=2'];
 
