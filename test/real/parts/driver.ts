@@ -20,6 +20,8 @@ const [STAYS, COMES] = ['ant', 'bee'] as const;
 const SAID_WITHIN_MILLIS = 3000;
 const WELL_WITHIN_MILLIS = 15_000;
 const CALM_MILLIS = 8000;
+/** So long a load is given to begin where it must not. */
+const WAITED_MILLIS = 1000;
 /**
  * On a machine that others use too, requests differ by so much without any reason of ours; and three processes have to
  * get their turn for each of them.
@@ -175,13 +177,22 @@ async function failInEveryWay(supervised: Supervised) {
       await delay(Math.max(0, millis - (performance.now() - began)));
     });
     faults.push(...faultsOf(name, 'health', before, during), ...faultsOf(name, 'answers', before, during));
+    const unreadable = new Set(
+      gpusOf(await supervised.snapshot()).flatMap(({ name: device, problem }) => (problem === null ? [] : [device])),
+    );
     if (saidMillis > SAID_WITHIN_MILLIS)
       faults.push(`${name}: it took ${saidMillis.toFixed(0)} ms until the snapshot said so`);
 
-    // While the driver cannot be asked, a load goes by the last figures and the claims.
-    const answer = await ask(url, COMES);
-    if (answer !== null) faults.push(`${name}: ${answer}`);
+    // What cannot be read is not known to be free: a load waits for that, and is served when it is over.
+    const answered = ask(url, COMES);
+    await delay(WAITED_MILLIS);
+    const early = supervised.decisions.slice(saw).filter(({ kind, ledger }) => {
+      return kind === 'admit' && ledger.some(({ device }) => unreadable.has(device));
+    });
+    faults.push(...early.map(({ sentence }) => `${name}: admitted on figures that nobody has seen: ${sentence}`));
     await machine.fault(null);
+    const answer = await answered;
+    if (answer !== null) faults.push(`${name}: ${answer}`);
     const cleared = performance.now();
     const isWell = (snapshot: Snapshot): boolean =>
       gpusOf(snapshot).every(({ problem, attributed }) => problem === null && attributed);
