@@ -85,6 +85,7 @@ describe('what a child holds is added up from the lines in which it logs its buf
       type: 'ready',
       contextTokens: 2048,
       effective: null,
+      meta: { n_ctx: 2048 },
     });
   });
 });
