@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 const MINIMUM_MAJOR = 22;
 /** Set for a program that was restarted with a newer Node. */
 const LAUNCHED = 'LLM_TUI_LAUNCHED';
+/** Flags may stand before the command. */
+const isServe = process.argv.slice(2).includes('serve');
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 if (Number(process.versions.node.split('.')[0]) >= MINIMUM_MAJOR) await start();
@@ -33,7 +35,7 @@ function endWithLauncher() {
   if (process.env[LAUNCHED] === undefined) return;
   delete process.env[LAUNCHED];
   // To `serve` a hang-up means something else.
-  const signal = process.argv[2] === 'serve' ? 'SIGTERM' : 'SIGHUP';
+  const signal = isServe ? 'SIGTERM' : 'SIGHUP';
   process.once('disconnect', () => process.kill(process.pid, signal));
   process.channel?.unref();
 }
@@ -54,11 +56,10 @@ function restartWithNewerNode() {
     env: { ...process.env, [LAUNCHED]: '1' },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGCONT']) {
-    // A terminal sends Ctrl-C and hang-up to the whole foreground group, so the child has SIGINT and SIGHUP
-    // already; passing on what came to this process alone cannot be told apart, and twice means "stop all".
+    // A terminal sends Ctrl-C and hang-up to the whole foreground group, so the child may have the signal already: serve
+    // takes two that come within moments as one. A screen reads Ctrl-C as a key and ends by hang-up itself.
     process.on(signal, () => {
-      const isForServe = signal === 'SIGHUP' && process.argv[2] === 'serve';
-      if (signal === 'SIGTERM' || signal === 'SIGCONT' || isForServe) child.kill(signal);
+      if (signal !== 'SIGHUP' || isServe) child.kill(signal);
     });
   }
   child.on('error', (error) => {

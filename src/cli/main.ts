@@ -1,13 +1,14 @@
 import { CommanderError } from 'commander';
+import { commandFirst } from './order-args.js';
 import { describeProgram } from './program.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 
 /** Runs the program with its arguments (without node and script). Sets the exit code: 1 failed, 2 wrong usage. */
 export async function main(args: readonly string[]): Promise<void> {
   endWithReader();
-  const program = describeProgram(args);
   try {
-    await program.parseAsync([...args], { from: 'user' });
+    const ordered = commandFirst(describeProgram(), args);
+    await describeProgram(ordered).parseAsync([...ordered], { from: 'user' });
   } catch (error) {
     process.exit(tell(error));
   }
@@ -25,7 +26,7 @@ function tell(error: unknown): number {
   if (error instanceof CommanderError) {
     // Help and version are no mistakes, and have been printed.
     if (error.exitCode === 0) return 0;
-    process.stderr.write(`llm-tui: ${error.message.replace(/^error: /u, '')}; see llm-tui --help\n`);
+    process.stderr.write(`llm-tui: ${error.message.replace(/^error: |\.$/gu, '')}; see llm-tui --help\n`);
     return 2;
   }
   if (error instanceof UsageError || error instanceof CommandFailed) {
