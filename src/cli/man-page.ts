@@ -6,7 +6,10 @@ const FILES: readonly (readonly [string, string])[] = [
 ];
 
 const SIGNALS: readonly (readonly [string, string])[] = [
-  ['SIGINT, SIGTERM', 'stop every model and end; a second one kills what has not left yet'],
+  [
+    'SIGINT, SIGTERM',
+    'stop every model and end; a second one, half a second later or more, kills what has not left yet',
+  ],
   ['SIGHUP', 'serve reads the models again; when its terminal has gone, it ends'],
 ];
 

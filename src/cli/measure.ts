@@ -132,7 +132,8 @@ async function measureEntry(
     return { ...about, status: 'failed', error: `the engine ${engine.name} cannot measure` };
   const ending = new AbortController();
   const stop = (): void => ending.abort();
-  process.once('SIGINT', stop).once('SIGTERM', stop);
+  // A launcher passes on the Ctrl-C that a terminal has sent here too.
+  process.on('SIGINT', stop).on('SIGTERM', stop);
   const result = await runMeasurement(measurement, ending.signal);
   process.off('SIGINT', stop).off('SIGTERM', stop);
   if (result.result === 'failed') return { ...about, status: 'failed', error: result.error };

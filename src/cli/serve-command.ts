@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { ReloadReport } from '../supervisor/catalog-reload.js';
 import { pathsFor } from '../supervisor/paths.js';
+import { onePress } from './one-press.js';
 import { plainLine } from './plain-lines.js';
 import { startServing, type Serving } from './serve.js';
 import { readServeFlags } from './serve-flags.js';
@@ -61,10 +62,10 @@ function printDecisions({ supervisor, url }: Serving): void {
 /** A terminal that goes sends SIGHUP too: then this ends like any program; sent by hand it means "read again". */
 function obeySignals(serving: Serving): void {
   let stopping = false;
-  const stopFor = (): void => {
+  const stopFor = onePress(() => {
     stopping = true;
     serving.stop();
-  };
+  });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopFor);
   const hadTerminal = hasTerminal();
   process.on('SIGHUP', () => {

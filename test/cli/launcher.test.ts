@@ -55,4 +55,13 @@ describe('the launcher on a Node that is too old', () => {
     child.kill('SIGKILL');
     await until('nothing is left', () => pids.every((pid) => !isRunning(pid)));
   });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('passes on a %s that came to it alone', async (signal) => {
+    const { child, output } = launch(installation(true), '--engine', 'sim', 'serve', '--port', '0');
+    await until('it listens', () => output().includes('listens at'));
+    const pids = descendants(child.pid ?? 0);
+    child.kill(signal);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
 });
