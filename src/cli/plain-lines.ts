@@ -7,6 +7,11 @@ export function plainLine(decision: Decision): string {
   return `${timeOf(decision.at)} ${decision.kind.padEnd(8)} ${decision.sentence.replace(/\p{Cc}/gu, '')}`;
 }
 
+/** A notice likewise. */
+export function noticeLine(at: Millis, notice: string): string {
+  return `${timeOf(at)} notice: ${notice.replace(/\p{Cc}/gu, '')}`;
+}
+
 /** The time of day here, e.g. `09:05:00`. */
 export function timeOf(at: Millis): string {
   const time = new Date(at);

@@ -27,6 +27,9 @@ function describe(snapshot: Snapshot): string {
         return [device.name, held, reserved, external, free, `${total} ${unit}`];
       }),
     ]),
+    ...devices.flatMap(({ name, problem }) =>
+      problem === null ? [] : [`${name} cannot be read: ${printable(problem)}`],
+    ),
     '',
     ...alignColumns([
       ['MODEL', 'STATE', 'ON', 'GiB', 'REQ', ''],
@@ -44,8 +47,20 @@ function describe(snapshot: Snapshot): string {
     ...(queue.length === 0
       ? []
       : ['', 'waiting:', ...queue.map((entry) => `  ${entry.position}. ${printable(entry.why)}`)]),
+    ...noticeLines(supervisor.notices),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** The latest ones, and how many there are beside them. */
+function noticeLines(notices: readonly string[]): readonly string[] {
+  if (notices.length === 0) return [];
+  const more = notices.length - NOTICES_SHOWN;
+  return [
+    '',
+    more > 0 ? `notices (the latest ${NOTICES_SHOWN} of ${notices.length}):` : 'notices:',
+    ...notices.slice(-NOTICES_SHOWN).map((notice) => `  ${printable(notice)}`),
+  ];
 }
 
 /** Why a model cannot run, or has failed. */
@@ -58,6 +73,7 @@ function gib(bytes: Bytes): string {
   return (bytes / 1024 ** 3).toFixed(1);
 }
 
+const NOTICES_SHOWN = 5;
 const LONGEST_NAME = 60;
 
 /** Names come from files and clients: nothing in them may move the cursor, or turn the line round. */

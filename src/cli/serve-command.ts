@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ReloadReport } from '../supervisor/catalog-reload.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { onePress } from './one-press.js';
-import { plainLine } from './plain-lines.js';
+import { noticeLine, plainLine, timeOf } from './plain-lines.js';
 import { startServing, type Serving } from './serve.js';
 import { readServeFlags } from './serve-flags.js';
 import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
@@ -24,9 +24,9 @@ export async function serveCommand(command: Command, args: readonly string[]): P
   try {
     const flags = readServeFlags(command, args);
     const routerFlags = command.options.map((option) => option.long?.replace(/^--/u, '') ?? '');
-    const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir));
+    const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir), say);
     tellStarter({ type: 'ready', url: serving.url });
-    printDecisions(serving);
+    printWhatHappens(serving);
     obeySignals(serving);
     await serving.ended;
     process.exit(0);
@@ -40,6 +40,10 @@ export async function serveCommand(command: Command, args: readonly string[]): P
   }
 }
 
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
 /** Over the channel that a background start has opened, which is closed then. */
 function sendOnce(message: StartMessage): void {
   if (process.send === undefined || !process.connected) return;
@@ -48,12 +52,15 @@ function sendOnce(message: StartMessage): void {
   });
 }
 
-function printDecisions({ supervisor, url }: Serving): void {
+function printWhatHappens({ supervisor, url }: Serving): void {
   const { engine, notices } = supervisor.info;
   // Whoever reads our output may go before we do.
   process.stdout.on('error', () => undefined);
   process.stdout.write(`llm-tui listens at ${url}; engine: ${engine.name} (${engine.reason})\n`);
-  for (const notice of notices) process.stdout.write(`notice: ${notice}\n`);
+  const tell = (notice: string): void => void process.stdout.write(`${noticeLine(Date.now(), notice)}\n`);
+  notices.forEach(tell);
+  supervisor.onNotice(tell);
+  supervisor.onReload((report) => process.stdout.write(`${timeOf(Date.now())} ${sayReload(report)}\n`));
   supervisor.onTurn(({ decisions }) => {
     for (const decision of decisions) process.stdout.write(`${plainLine(decision)}\n`);
   });
@@ -70,10 +77,9 @@ function obeySignals(serving: Serving): void {
   const hadTerminal = hasTerminal();
   process.on('SIGHUP', () => {
     if (!hadTerminal || hasTerminal()) {
-      serving.supervisor.reloadCatalog().then(
-        (report) => process.stdout.write(`${sayReload(report)}\n`),
-        (error: unknown) => serving.supervisor.notice(error instanceof Error ? error.message : String(error)),
-      );
+      serving.supervisor.reloadCatalog().catch((error: unknown) => {
+        serving.supervisor.notice(error instanceof Error ? error.message : String(error));
+      });
     } else if (!stopping) {
       stopFor();
     }
@@ -92,5 +98,5 @@ function hasTerminal(): boolean {
 
 function sayReload({ added, changed, removed, errors }: ReloadReport): string {
   const counts = `${added.length} new, ${changed.length} changed, ${removed.length} gone`;
-  return `models read again: ${counts}${errors.map((error) => `; ${error}`).join('')}`;
+  return `models read again: ${counts}${errors.map((error) => `; ${error}`).join('')}`.replace(/\p{Cc}/gu, '');
 }

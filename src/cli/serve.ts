@@ -47,15 +47,20 @@ export interface Serving {
 /** Stop-timeout of a model whose preset gives none (llama-server: 10 s). */
 const STOP_TIMEOUT_MILLIS = 10_000;
 
+const SLOW_DEVICES_MILLIS = 1_000;
+const WAITING_FOR_DEVICES = 'llm-tui waits for the devices: a driver has not answered yet; requests wait too';
+
 /**
  * Starts the supervisor: everything that can be wrong with what the user gave is found before anything is served.
  * Throws UsageError or CommandFailed.
+ * @param say prints a line while the start takes long
  */
 export async function startServing(
   flags: ServeFlags,
   leftover: readonly string[],
   routerFlags: readonly string[],
   paths: Paths,
+  say: (line: string) => void,
 ): Promise<Serving> {
   const binaries = await BinaryCache.open(paths.binaries);
   const { engine, sim } = await asUsage(chooseEngine({ ...engineChoice(flags, paths), binaries }));
@@ -88,7 +93,7 @@ export async function startServing(
     const probes = createProbes(probesFor({ engine, sim }, paths));
     const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, probes);
     supervisor.notice(...leftovers);
-    return await open(flags, paths, supervisor, probes, () => lock.release());
+    return await open(flags, paths, supervisor, probes, say, () => lock.release());
   } catch (error) {
     lock.release();
     throw error;
@@ -208,6 +213,7 @@ async function open(
   paths: Paths,
   supervisor: Supervisor,
   probes: CombinedProbe,
+  say: (line: string) => void,
   unlock: () => void,
 ): Promise<Serving> {
   let ending: Promise<void> | null = null;
@@ -252,7 +258,8 @@ async function open(
   if (!isLoopback(flags.host) && flags.apiKeys.length === 0) {
     supervisor.notice(`Everybody who reaches ${flags.host} may use and unload models: there is no --api-key.`);
   }
-  await supervisor.start();
+  const slow = setTimeout(() => say(WAITING_FOR_DEVICES), SLOW_DEVICES_MILLIS);
+  await supervisor.start().finally(() => clearTimeout(slow));
   supervisor.notice(...probes.notes());
   owner.start();
   supervisor.notice(...(watch?.start() ?? []));

@@ -132,9 +132,11 @@ export class Router {
     }
     const found = findRoute(method, path);
     if (typeof found === 'function') {
-      // The figures of one that is starting can be watched; all else is about models, which it does not know yet.
+      // The figures of one that is starting can be watched, and it can be told to end; all else is about models.
       const mayComeEarly = isHealth || (isOurs && (method === 'GET' || method === 'HEAD'));
-      if (supervisor.isStarted || mayComeEarly) return found(exchange, this.#context);
+      if (supervisor.isStarted || mayComeEarly || path === '/supervisor/shutdown') {
+        return found(exchange, this.#context);
+      }
       return supervisor.started.then(() => found(exchange, this.#context));
     }
     if (found.length > 0) response.setHeader('Allow', found.join(', '));

@@ -80,6 +80,8 @@ async function operate(exchange: Exchange, context: RouterContext, action: Opera
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
   if (entry === null) return sendError(response, unknownModel(supervisor, name));
   const result = supervisor.operate(action, entry.id);
+  const unsaved = result.ok && (action === 'pin' || action === 'unpin') ? await supervisor.pinsSaved() : null;
+  if (unsaved !== null) return sendError(response, { status: 500, code: 'pins_not_saved', message: unsaved });
   if (result.ok) return sendJson(response, 200, { success: true });
   sendError(response, { status: 409, code: 'invalid_state', message: result.message });
 }

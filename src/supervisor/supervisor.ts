@@ -34,6 +34,7 @@ import { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
 import { ContextLearning } from './context-learning.js';
 import { readCpuTicks } from './cpu-time.js';
+import { deviceNotices } from './device-notices.js';
 import { DeviceWatch, type DeviceWatchOptions } from './device-watch.js';
 import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
@@ -112,6 +113,11 @@ export class Supervisor {
   readonly #logListeners = new Set<LogListener>();
   readonly #started = Promise.withResolvers<undefined>();
   #isStarted = false;
+  readonly #noticeListeners = new Set<(notice: string) => void>();
+  readonly #reloadListeners = new Set<(report: ReloadReport) => void>();
+  #pinsSaved: Promise<string | null> = Promise.resolve(null);
+  /** What the probes say of devices that cannot be read now. */
+  #deviceErrors: readonly string[] = [];
   #info: SupervisorInfo;
   /** What was to be said of the catalog when it was read last. */
   #catalogLines: readonly string[];
@@ -182,7 +188,7 @@ export class Supervisor {
           this.#learn();
         },
         isFollowed: () => this.#publisher.isHeard,
-        onErrors: (errors) => this.notice(...errors),
+        onErrors: (errors) => this.#takeDeviceErrors(errors),
       }),
       hangUp: (generation) => {
         for (const listener of this.#hangUpListeners) listener(generation);
@@ -253,9 +259,19 @@ export class Supervisor {
 
   /** Tells the user something that is no decision. */
   notice(...notices: readonly string[]): void {
-    if (notices.length === 0) return;
-    this.#info = { ...this.#info, notices: [...this.#info.notices, ...notices].slice(-KEPT_NOTICES) };
-    this.#publisher.changed();
+    this.#replaceNotices([], notices);
+  }
+
+  /** Called with every notice from now on. Returns the function that ends it. */
+  onNotice(listener: (notice: string) => void): () => void {
+    this.#noticeListeners.add(listener);
+    return () => this.#noticeListeners.delete(listener);
+  }
+
+  /** Called whenever the models have been read again, whoever asked. Returns the function that ends it. */
+  onReload(listener: (report: ReloadReport) => void): () => void {
+    this.#reloadListeners.add(listener);
+    return () => this.#reloadListeners.delete(listener);
   }
 
   snapshot(): Snapshot {
@@ -355,6 +371,11 @@ export class Supervisor {
     this.#loop.dispatch({ type: 'operator', action, model });
     stop();
     return refused[0] === undefined ? { ok: true } : { ok: false, message: refused[0].sentence };
+  }
+
+  /** Why the pins could not be saved when that was tried last; null: they are. */
+  pinsSaved(): Promise<string | null> {
+    return this.#pinsSaved;
   }
 
   /** Stops a model whose files are to go, and waits until it has gone. Throws DownloadError where it may not be stopped. */
@@ -470,7 +491,9 @@ export class Supervisor {
     this.#catalogLines = lines;
     for (const model of change.removed) this.#modelEvents.tell({ model, event: 'model_remove' });
     this.#modelEvents.tell({ model: '*', event: 'models_reload' });
-    return { ...change, errors: catalog.errors.map(({ message }) => message) };
+    const report = { ...change, errors: catalog.errors.map(({ message }) => message) };
+    for (const listener of [...this.#reloadListeners]) listener(report);
+    return report;
   }
 
   #withActivity(device: SchedulerDeviceView): DeviceView {
@@ -509,10 +532,30 @@ export class Supervisor {
     this.#turns.tell(turned);
   }
 
+  /** An error that is over leaves the notices; once all are, that is said. */
+  #takeDeviceErrors(errors: readonly string[]): void {
+    const { gone, said } = deviceNotices(this.#deviceErrors, errors);
+    this.#deviceErrors = errors;
+    this.#replaceNotices(gone, said);
+  }
+
+  #replaceNotices(gone: readonly string[], notices: readonly string[]): void {
+    if (gone.length + notices.length === 0) return;
+    const kept = this.#info.notices.filter((notice) => !gone.includes(notice));
+    this.#info = { ...this.#info, notices: [...kept, ...notices].slice(-KEPT_NOTICES) };
+    this.#publisher.changed();
+    for (const listener of [...this.#noticeListeners]) notices.forEach((notice) => listener(notice));
+  }
+
   #savePins(pins: readonly ModelId[]): void {
-    this.#options.pins.save(pins).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      this.notice(`The pins could not be saved (${why}); they hold until this supervisor ends.`);
-    });
+    this.#pinsSaved = this.#options.pins.save(pins).then(
+      () => null,
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        const message = `The pins could not be saved (${why}); they hold until this supervisor ends.`;
+        this.notice(message);
+        return message;
+      },
+    );
   }
 }
