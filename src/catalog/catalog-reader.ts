@@ -15,6 +15,8 @@ import { quote } from './quote.js';
 import { settleNames } from './settle-names.js';
 
 const ENTRIES_AT_ONCE = 64;
+/** Of the mistakes in a preset file; a sentence has an end. */
+const FAULTS_SAID = 8;
 
 /**
  * Reads the sources of models, again and again. The first time what is wrong with one section or file costs that section
@@ -76,7 +78,6 @@ export class CatalogReader {
         ...(cache?.notices ?? []),
         ...(directory?.notices ?? []),
         ...(taken?.notices ?? []),
-        ...final.faults,
         ...final.notices,
         ...named.notices,
       ],
@@ -89,13 +90,16 @@ export class CatalogReader {
     return { options, needsModelFile, defaults, headers: ggufHeaders };
   }
 
-  /** The first thing that is wrong with the preset file now, and was not when it was last taken. */
+  /** What is wrong with the preset file now, and was not when it was last taken. */
   #newFault(presets: Presets | null, laid: LaidDrafts, before: Presets | null): CatalogSourceError | null {
     if (presets === null || before === null) return null;
     const { path } = presets;
     if (presets.isEmpty && !before.isEmpty) return keptAsItWas(path, `${quote(path)} is empty`);
-    const fault = faultsOf(presets, laid).find(({ message }) => !this.#knownFaults.has(message));
-    return fault === undefined ? null : keptAsItWas(path, `${fault.path}:${fault.line ?? 0}: ${fault.message}`);
+    const faults = faultsOf(presets, laid).filter(({ message }) => !this.#knownFaults.has(message));
+    if (faults.length === 0) return null;
+    const said = faults.slice(0, FAULTS_SAID).map(({ line, message }) => `${path}:${line ?? 0}: ${message}`);
+    const more = faults.length > FAULTS_SAID ? [`${faults.length - FAULTS_SAID} more`] : [];
+    return keptAsItWas(path, [...said, ...more].join('; '));
   }
 }
 
@@ -104,5 +108,5 @@ function faultsOf(presets: Presets | null, laid: LaidDrafts): readonly CatalogNo
 }
 
 function keptAsItWas(path: string, what: string): CatalogSourceError {
-  return new CatalogSourceError(path, `${what} — so the presets stay as they were read last; correct the file`);
+  return new CatalogSourceError(path, `${what} — the presets stay as they were read last; correct the file`);
 }

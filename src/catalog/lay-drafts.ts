@@ -56,8 +56,9 @@ export function layDrafts(contents: SourceContents, rules: LayRules): LaidDrafts
     const below = drafts.get(model.id) ?? draftCalled(drafts, model.id);
     const draft = withCachedFile(layPreset(model, path, below, defaults), contents, rules);
     if (rules.needsModelFile && !namesModel(draft.settings)) {
-      const message = `section ${quote(model.id)} is left out: it names no model; give it a model = PATH`;
-      faults.push({ path, line: model.line, message });
+      const [section, why] = [`section ${quote(model.id)}`, 'names no model; give it a model = PATH'];
+      notices.push({ path, line: model.line, message: `${section} is left out: it ${why}` });
+      faults.push({ path, line: model.line, message: `${section} ${why}` });
       continue;
     }
     drafts.set(draft.id, draft);

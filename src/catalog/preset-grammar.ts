@@ -22,8 +22,8 @@ export interface PresetSection {
 export interface GrammarNotice {
   readonly line: number;
   readonly message: string;
-  /** True for what llama-server would not start on; see Presets.faults. */
-  readonly refused?: boolean;
+  /** Set for what llama-server would not start on: what is wrong, without what it costs. See Presets.faults. */
+  readonly fault?: string;
 }
 
 export interface PresetText {
@@ -36,6 +36,8 @@ export interface PresetText {
 export const DEFAULT_SECTION = 'default';
 
 const KEY_LINE = /^([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*(.*)$/su;
+/** Of a line that is shown because it makes no sense; UTF-16 units. */
+const LONGEST_LINE = 60;
 const NOTHING = /^[ \t]*(?:[;#].*)?$/su;
 const PATH_TAIL = /\.(?:gguf|jinja|json|gbnf|bin|ini|txt|log)["']?[ \t]*$/iu;
 
@@ -73,8 +75,8 @@ class Reader {
     this.notices.push({ line, message });
   }
 
-  #refuse(line: number, message: string): void {
-    this.notices.push({ line, message, refused: true });
+  #refuse(line: number, message: string, fault: string): void {
+    this.notices.push({ line, message, fault });
   }
 
   read(text: string, line: number): void {
@@ -86,7 +88,8 @@ class Reader {
     }
     const match = KEY_LINE.exec(text);
     if (match === null) {
-      this.#refuse(line, `cannot be read and is left out: ${quote(text)}${hintFor(text)}`);
+      const what = `"${printable(text, LONGEST_LINE)}"${hintFor(text)}`;
+      this.#refuse(line, `cannot be read and is left out: ${what}`, `cannot be read: ${what}`);
       return;
     }
     this.#key(match[1] ?? '', match[2] ?? '', line);
@@ -100,9 +103,11 @@ class Reader {
     const name = headerName(text);
     if (name === null) {
       this.#current = null;
+      const what = `"${printable(text, LONGEST_LINE)}"; write it as [NAME]`;
       this.#refuse(
         line,
-        `is no section header and is left out, with the keys below it: ${quote(text)}; write it as [NAME]`,
+        `is no section header and is left out, with the keys below it: ${what}`,
+        `is no section header: ${what}`,
       );
       return;
     }

@@ -10,7 +10,7 @@ const ENGINES = ['auto', 'llama-server', 'embedded', 'sim'] as const;
 const TRUTH_WORDS = 'true, on, 1, enabled or false, off, 0, disabled';
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
-type Say = (line: number, message: string, refused?: boolean) => void;
+type Say = (line: number, message: string, fault?: string) => void;
 
 /** The section that is laid under all models. */
 export const FOR_ALL = '*';
@@ -24,8 +24,8 @@ export interface SectionReading {
 /** Reads the keys of one section as options of the child and as settings of ours. Never throws. */
 export function readSection(section: PresetSection, table: OptionTable): SectionReading {
   const notices: GrammarNotice[] = [];
-  const say: Say = (line, message, refused = false) => {
-    notices.push(refused ? { line, message, refused } : { line, message });
+  const say: Say = (line, message, fault) => {
+    notices.push(fault === undefined ? { line, message } : { line, message, fault });
   };
   const options = new Map<string, ChildOption['value']>();
   const settings: Writable<ModelSettings> = { options };
@@ -45,7 +45,8 @@ export function readSection(section: PresetSection, table: OptionTable): Section
     } else if (match === null) {
       // Going on without all of [*] would change every model, down to the memory that it takes; one key changes the least.
       refused ||= section.name !== FOR_ALL;
-      say(line, unknownKey(section.name, key, table), true);
+      const { message, fault } = unknownKey(section.name, key, table);
+      say(line, message, fault);
     } else {
       const value = optionValue(match, entry, say);
       if (options.has(match.spec.name)) {
@@ -60,11 +61,19 @@ export function readSection(section: PresetSection, table: OptionTable): Section
   return { settings: refused ? null : settings, notices };
 }
 
-function unknownKey(section: string, key: string, table: OptionTable): string {
+function unknownKey(
+  section: string,
+  key: string,
+  table: OptionTable,
+): Required<Pick<GrammarNotice, 'message' | 'fault'>> {
   const nearest = nearestOption(table, key, PRESET_ONLY_KEYS);
   const meant = nearest === null ? 'no option is called so' : `did you mean "${nearest}"?`;
   const without = section === FOR_ALL ? 'the key' : `section ${quote(section)}`;
-  return `unknown key ${quote(key)}, on which llama-server would not start: ${without} is left out; ${meant}`;
+  const unknown = `unknown key ${quote(key)}`;
+  return {
+    message: `${unknown}, on which llama-server would not start: ${without} is left out; ${meant}`,
+    fault: `${unknown}; ${meant}`,
+  };
 }
 
 /**

@@ -27,7 +27,7 @@ export interface Presets {
   readonly notices: readonly CatalogNotice[];
   /** Not even a comment is in it. */
   readonly isEmpty: boolean;
-  /** Those of the notices on which llama-server would not start: the file may be half-written. */
+  /** Those on which llama-server would not start, without what they cost: the file may be half-written. */
   readonly faults: readonly CatalogNotice[];
 }
 
@@ -45,6 +45,7 @@ export async function readPresetFile(path: string, table: OptionTable): Promise<
     if (!stats.isFile()) throw new Error(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
     if (stats.size > LARGEST_FILE_BYTES) throw new Error('it is larger than 8 MiB');
     text = await readFile(path, 'utf8');
+    if (text.includes('\0')) throw new Error('it is no text, or not in UTF-8');
   } catch (error) {
     throw new CatalogSourceError(
       path,
@@ -93,7 +94,7 @@ export function readPresetText(path: string, text: string, table: OptionTable): 
     isEmpty: text.trim() === '',
     models: [...models.values()].sort((left, right) => left.line - right.line),
     notices: located(inOrder),
-    faults: located(inOrder.filter(({ refused }) => refused === true)),
+    faults: located(inOrder.flatMap(({ line, fault }) => (fault === undefined ? [] : { line, message: fault }))),
   };
 }
 

@@ -10,6 +10,7 @@ export function quote(text: string): string {
 
 /** The same without the quotes. `longest` counts UTF-16 units. */
 export function printable(text: string, longest: number): string {
-  const short = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return short.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '�');
+  // What is far longer than what is shown need not be read.
+  const clean = text.slice(0, longest * 4).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\uFFFD]/gu, '');
+  return clean.length > longest || text.length > longest * 4 ? `${clean.slice(0, longest)}…` : clean;
 }

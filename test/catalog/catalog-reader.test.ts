@@ -34,7 +34,9 @@ describe('reading the sources again', () => {
     writeFileSync(join(root, 'p.ini'), '[y]\nmodel = /y.gguf\n[z]\n');
     const second = await read(reader);
     expect(second.ids).toEqual(['m', 'n', 'x']);
-    expect(second.errors).toEqual([expect.stringMatching(/p\.ini:3: section "z" is left out: it names no model/u)]);
+    expect(second.errors).toEqual([
+      expect.stringMatching(/p\.ini:3: section "z" names no model; give it a model = PATH — the presets stay/u),
+    ]);
     rmSync(join(root, 'models'), { recursive: true });
     writeFileSync(join(root, 'p.ini'), '[y]\nmodel = /y.gguf\n');
     const third = await read(reader);

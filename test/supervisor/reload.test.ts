@@ -87,12 +87,17 @@ describe('a preset edited while three models stream', () => {
       [`${good}[c]\nctx-sizes = 1\n`, /models\.ini:\d+: unknown key "ctx-sizes"/u],
       [`${good}[c\n`, /models\.ini:\d+: is no section header/u],
       ['', /models\.ini" is empty/u],
+      [`${good}[c\nctx-siz\n[a]\nno-such = 1\n`, /:\d+: is no section.*:\d+: cannot be read.*:\d+: unknown key/u],
+      [`${good}\u007fELF\u0001\u001b[2J\u202e${'x'.repeat(500)}`, /cannot be read: "ELF\[2Jx{54}…"/u],
+      [`${good}\u007fELF\u0000\u0001`, /it is no text/u],
     ];
     for (const [text, said] of broken) {
       writeFileSync(presetOf(args), text);
       const report = await reload(served);
       expect(report).toMatchObject({ added: [], changed: [], removed: [] });
       expect(report.errors.join()).toMatch(said);
+      expect(report.errors.join(), 'what stays is not left out').not.toMatch(/left out|\p{Cc}/u);
+      expect(served.output()).toContain(`models read again: 0 new, 0 changed, 0 gone; ${report.errors.join('; ')}\n`);
       expect((await served.snapshot()).supervisor.notices.join('\n')).toMatch(said);
     }
     rmSync(presetOf(args));
@@ -119,6 +124,7 @@ describe('a preset edited while three models stream', () => {
     await using served = await serve('--watch', ...args);
     write(presetOf(args), { a: FAST, b: { ...FAST, pin: 'true' } });
     await served.until('b is ready', (snapshot) => wordOf(snapshot, 'b') === 'ready');
+    expect(served.output()).toMatch(/^\d\d:\d\d:\d\d models read again: 1 new, 0 changed, 0 gone$/mu);
     write(presetOf(args), { a: FAST, b: FAST });
     await served.until('b is no longer pinned', ({ models }) => models.some(({ id, pinned }) => id === 'b' && !pinned));
     expect(wordOf(await served.snapshot(), 'b')).toBe('ready');
