@@ -152,7 +152,7 @@ describe('the journal of a real supervisor', () => {
 });
 
 /** A llama-server that says on its output all that it is told, and dies of the first request. */
-const TALKATIVE = `
+const TALKATIVE = `if (process.argv.includes('--help')) console.log('--model FNAME');
 const { createServer } = require('node:http');
 const option = (name) => process.argv[process.argv.indexOf(name) + 1];
 if (!process.argv.includes('--port')) process.exit(0);

@@ -4,6 +4,7 @@
 import { createServer } from 'node:http';
 
 const args = process.argv.slice(2);
+if (args.includes('--help')) console.log('-m,    --model FNAME                    model path (env: LLAMA_ARG_MODEL)');
 if (!args.includes('--port')) process.exit(0);
 const valueOf = (name) => args[args.indexOf(name) + 1];
 const millis = Number(valueOf('--slot-save-path'));

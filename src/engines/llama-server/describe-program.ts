@@ -6,7 +6,10 @@ import { readHelp } from './read-help.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a llama-server says of itself: from the cache, where this very file has said it before, else by running it. */
+/**
+ * What a llama-server says of itself: from the cache, where this very file has said it before, else by running it. Throws
+ * an Error with one sentence when it is none.
+ */
 export async function describeServer(
   binary: string,
   cache: BinaryCache,
@@ -28,16 +31,22 @@ export async function describeTool(file: string, cache: BinaryCache): Promise<Pr
   const build = buildOf(file);
   const known = cache.get(build);
   if (known !== null) return known;
-  const facts = { ...(await readHelp(file)), measureRole: false, announcesReady: false, devices: null };
+  const { options, bufferVerbosity } = await readHelp(file);
+  const facts = { options, bufferVerbosity, measureRole: false, announcesReady: false, devices: null };
   if (facts.options !== null) cache.put(build, facts);
   return facts;
 }
 
 async function askServer(binary: string): Promise<ProgramFacts> {
-  const [help, measureRole, announcesReady] = await Promise.all([
+  const [{ objection, ...help }, measureRole, announcesReady] = await Promise.all([
     readHelp(binary),
     knowsWord(binary, ROLE_VARIABLE),
     knowsWord(binary, PROTOCOL_WORD),
   ]);
+  if (objection !== null) {
+    throw new Error(
+      `${binary} is no llama-server: it ${objection}; give another with --llama-server, or choose --engine.`,
+    );
+  }
   return { ...help, measureRole, announcesReady, devices: null };
 }

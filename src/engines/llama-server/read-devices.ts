@@ -1,7 +1,7 @@
-import { execa } from 'execa';
 import type { DeviceName, Millis } from '../../scheduler/units.js';
+import { askProgram } from './ask-program.js';
 
-const LIMIT_MILLIS: Millis = 15_000;
+const LIMIT_MILLIS: Millis = 10_000;
 
 /**
  * Asks a llama-server which devices it can use, by `--list-devices`: a build for Vulkan names the same GPU
@@ -9,13 +9,8 @@ const LIMIT_MILLIS: Millis = 15_000;
  * old to know the question.
  */
 export async function readDeviceNames(binary: string): Promise<readonly DeviceName[] | null> {
-  const { stdout, exitCode } = await execa(binary, ['--list-devices'], {
-    stdin: 'ignore',
-    reject: false,
-    timeout: LIMIT_MILLIS,
-    killSignal: 'SIGKILL',
-    env: { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' },
-  });
+  const environment = { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' };
+  const { stdout, exitCode } = await askProgram(binary, '--list-devices', environment, LIMIT_MILLIS);
   return exitCode === 0 ? parseDeviceList(stdout) : null;
 }
 

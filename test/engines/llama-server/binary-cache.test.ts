@@ -7,6 +7,7 @@ import { writeAtomically } from '../../../src/supervisor/write-atomically.js';
 import { tempTree } from '../../support/temp-tree.js';
 
 const HELP = [
+  '-m,    --model FNAME                    model path to load',
   ...Array.from({ length: 30 }, (_, index) => `-o${index},   --option-${index} N   this (env: OPTION_${index})`),
   '-fitp, --fit-print [on|off]             print the estimated required memory',
   '--thing, --no-thing, -nt                a flag',
@@ -87,6 +88,9 @@ describe.runIf(process.platform === 'linux')('what a binary says of itself', () 
   it('is not kept when it is nothing, nor where it cannot be', async () => {
     const installed = install();
     writeFileSync(join(installed.directory, 'help'), 'cannot open shared object file');
+    await expect(installed.start()).rejects.toThrow('is no llama-server: it does not name --model');
+    expect(existsSync(installed.path)).toBe(false);
+    writeFileSync(join(installed.directory, 'help'), '--model FNAME and nothing else');
     await installed.start();
     expect(existsSync(installed.path)).toBe(false);
     const nowhere = await BinaryCache.open('/nowhere/binaries.json');

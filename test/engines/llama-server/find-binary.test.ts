@@ -1,11 +1,15 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findLlamaServer } from '../../../src/engines/llama-server/find-binary.js';
+import { runProgram } from '../../support/serving.js';
+import { isRunning, until } from '../../support/until.js';
+
+const MODEL = '-m,    --model FNAME                    model path to load';
 
 /** A directory with a llama-server that prints the given help. */
-function install(help = '', devices = ''): { readonly directory: string; readonly binary: string } {
+function install(help = MODEL, devices = ''): { readonly directory: string; readonly binary: string } {
   const directory = mkdtempSync(join(tmpdir(), 'llama-server-'));
   const binary = join(directory, 'llama-server');
   writeFileSync(join(directory, 'help'), help);
@@ -34,8 +38,8 @@ describe.runIf(process.platform !== 'win32')('llama-server is found', () => {
 
   it('with the options that this very binary has', async () => {
     const help = Array.from({ length: 30 }, (_, index) => `-o${index},   --option-${index} N   this`).join('\n');
-    const found = await findLlamaServer(install(help).binary, {});
-    expect(found?.options).toHaveLength(30);
+    const found = await findLlamaServer(install(`${help}\n${MODEL}`).binary, {});
+    expect(found?.options).toHaveLength(31);
     expect(found?.options?.[7]).toMatchObject({ name: 'option-7', aliases: ['o7'], takesValue: true });
   });
 
@@ -47,11 +51,30 @@ describe.runIf(process.platform !== 'win32')('llama-server is found', () => {
     ['load_backend: loaded\nAvailable devices:\n  (none)\n', []],
     ['error: invalid argument: --list-devices', undefined],
   ])('with the devices that it can use: %j', async (text, devices) => {
-    expect((await findLlamaServer(install('', text).binary, {}))?.devices).toEqual(devices);
+    expect((await findLlamaServer(install(MODEL, text).binary, {}))?.devices).toEqual(devices);
   });
 
   it('without options when it does not tell them', async () => {
-    expect(await findLlamaServer(install('no help here').binary, {})).not.toHaveProperty('options');
+    expect(await findLlamaServer(install(MODEL).binary, {})).not.toHaveProperty('options');
+  });
+
+  it.each(['true', 'cat', 'ls', 'false'])('and is not %s, or any other program', async (name) => {
+    const file = `/bin/${name}`;
+    await expect(findLlamaServer(file, {})).rejects.toThrow(`${file} is no llama-server: it does not name --model`);
+  });
+
+  it('and does not keep the start waiting when it never ends, nor leaves anything behind', async () => {
+    const { directory, binary } = install();
+    const pids = join(directory, 'pids');
+    writeFileSync(binary, `#!/bin/sh\necho hi\nsleep 1000 &\necho $$ $! >> '${pids}'\nwait\n`);
+    const { code, stderr } = await runProgram(['serve', '--port', '0', '--llama-server', binary], directory);
+    expect(stderr).toBe(
+      `llm-tui: ${binary} is no llama-server: it has not answered --help for 8 s; give another with --llama-server, or choose --engine.\n`,
+    );
+    expect(code).toBe(2);
+    const started = readFileSync(pids, 'utf8').trim().split(/\s+/u).map(Number);
+    expect(started.length).toBeGreaterThanOrEqual(4);
+    await until('nothing is left', () => !started.some(isRunning));
   });
 
   it('or else it is said what is wrong with the path given', async () => {

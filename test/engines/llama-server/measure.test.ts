@@ -22,6 +22,7 @@ const HELP = [
 ].join('\n');
 
 /** Prints what the real tool prints: figures for its context, or the arguments that it would fit. */
+const SERVER = '#!/bin/sh\necho "--model FNAME"\n';
 const TOOL = String.raw`#!/bin/sh
 here=$(dirname "$0")
 if [ "$1" = --help ]; then cat "$here/help"; exit 0; fi
@@ -42,7 +43,7 @@ interface Installed {
   asked(): readonly string[];
 }
 
-function install(server = '#!/bin/sh\n', tool: string | null = TOOL): Installed {
+function install(server = SERVER, tool: string | null = TOOL): Installed {
   const files = {
     'llama-server': server,
     help: HELP,
@@ -146,10 +147,7 @@ describe.runIf(process.platform !== 'win32')(
         result: 'failed',
         error: "failed to open GGUF file '/nowhere.gguf'",
       });
-      const silent = install(
-        '#!/bin/sh\n',
-        TOOL.replace('echo "-c 6144 -ngl 99"', 'exit 3').replace('print=yes', 'print=no'),
-      );
+      const silent = install(SERVER, TOOL.replace('echo "-c 6144 -ngl 99"', 'exit 3').replace('print=yes', 'print=no'));
       expect(await measure(silent, entry(silent, {}))).toEqual({
         result: 'failed',
         error: 'exited with code 3: a line of its log',
@@ -159,7 +157,7 @@ describe.runIf(process.platform !== 'win32')(
 );
 
 describe.runIf(process.platform !== 'win32')('a llama-server measures itself', () => {
-  const role = '#!/bin/sh\n# LLAMA_SERVER_CHILD_ROLE\n';
+  const role = `${SERVER}# LLAMA_SERVER_CHILD_ROLE\n`;
 
   it('when its program knows the role, which is then preferred', async () => {
     const installed = install(role);
@@ -179,10 +177,10 @@ describe.runIf(process.platform !== 'win32')('a llama-server measures itself', (
   });
 
   it('also when its code is in a library beside it, and not when neither is there', async () => {
-    const installed = install('#!/bin/sh\n', null);
+    const installed = install(SERVER, null);
     expect(await findLlamaServer(installed.binary, {})).toMatchObject({ measureRole: false });
     const split = tempTree({
-      'llama-server': '#!/bin/sh\n',
+      'llama-server': SERVER,
       'libllama-server-impl.so': `\0\0LLAMA_SERVER_CHILD_ROLE\0`,
     });
     chmodSync(join(split, 'llama-server'), 0o755);
