@@ -20,7 +20,8 @@ export function toModelSpec(
   return {
     id: entry.id,
     aliases: entry.aliases,
-    placements: placements.length > 0 ? placements : [NOTHING_KNOWN],
+    // What cannot be started needs nothing, however large its file.
+    placements: entry.invalid === null && placements.length > 0 ? placements : [NOTHING_KNOWN],
     contextPinned: entry.contextTokens !== null,
     fits: engineFits && mayFit(entry),
     priority: entry.priority,

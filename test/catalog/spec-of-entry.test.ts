@@ -19,7 +19,6 @@ test('the scheduler learns what it has to know', () => {
     priority: 3,
     stopTimeoutMillis: 5,
     contextTokens: 8,
-    invalid: 'is empty',
   });
   const placements = [{ need: { CUDA0: 5 }, quality: 'min' as const }];
   expect(toModelSpec(full, placements, '')).toMatchObject({
@@ -31,7 +30,15 @@ test('the scheduler learns what it has to know', () => {
     priority: 3,
     pinned: true,
     stopTimeoutMillis: 5,
+    invalid: null,
+  });
+});
+
+test('what cannot be started needs nothing', () => {
+  const placements = [{ need: { CUDA0: 5 }, quality: 'estimate' as const }];
+  expect(toModelSpec(bareEntry('a', { files, invalid: 'is empty' }), placements, '')).toMatchObject({
     invalid: 'is empty',
+    placements: [{ need: {}, quality: 'estimate' }],
   });
 });
 
