@@ -83,6 +83,22 @@ describe('a child of the embedded engine, once ready', () => {
     expect(finish).toMatch(/stop|length/u);
   });
 
+  it('refuses by its length what cannot fit, before it looks at it, and answers others meanwhile', async () => {
+    const text = 'a'.repeat(30_000_000);
+    const requests = [
+      ['/v1/chat/completions', { messages: [{ role: 'user', content: text }] }],
+      ['/apply-template', { messages: [{ role: 'user', content: [{ type: 'text', text }] }] }],
+      ['/v1/completions', { prompt: text }],
+      ['/completion', { prompt: [text] }],
+      ['/tokenize', { content: text }],
+    ] as const;
+    for (const [path, body] of requests) {
+      const response = await child.post(path, body);
+      expect(response.status, path).toBe(400);
+      expect(await response.text()).toMatch(/The text has 30000000 bytes, more than the \d+ tokens/u);
+    }
+  });
+
   it('ends before a stop string, even one that spans tokens, and says so', async () => {
     const request = { prompt: 'the', max_tokens: 60, temperature: 0, cache_prompt: false };
     const free = (await (await child.post('/v1/completions', request)).json()) as Completion;

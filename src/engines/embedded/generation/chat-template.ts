@@ -81,7 +81,7 @@ function renderWith(
 }
 
 function toHistoryItem({ role, content }: ChatMessage): ChatHistoryItem {
-  const text = typeof content === 'string' ? content : content.map((part) => part.text).join('\n');
+  const text = textOf(content);
   switch (role) {
     case 'system':
     case 'developer':
@@ -91,6 +91,15 @@ function toHistoryItem({ role, content }: ChatMessage): ChatHistoryItem {
     case 'assistant':
       return { type: 'model', response: [text] };
   }
+}
+
+function textOf(content: ChatMessage['content']): string {
+  return typeof content === 'string' ? content : content.map((part) => part.text).join('\n');
+}
+
+/** What the messages say, one text each. */
+export function textsOf(messages: readonly ChatMessage[]): readonly string[] {
+  return messages.map(({ content }) => textOf(content));
 }
 
 function readStops(

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Token } from 'node-llama-cpp';
 import type { AnswerShape, FinishedChoice } from './answer-shape.js';
-import { withBeginToken } from '../generation/chat-template.js';
+import { textsOf, withBeginToken } from '../generation/chat-template.js';
 import { generate, type ChoiceListener } from '../generation/choices.js';
 import type { GenerationFields } from './generation-fields.js';
 import type { GenerationRequest } from '../generation/generate.js';
 import { errorBody } from './http-error.js';
 import { abortOnDisconnect, createEventStream, sendJson } from './http-io.js';
+import { refuseTooLong } from './length-check.js';
 import { createLlamaShape } from './llama-shape.js';
 import { createOpenAiShape } from './openai-shape.js';
 import { chatSchema, completionSchema, parseBody, type CompletionRequest } from './request-schema.js';
@@ -18,6 +19,7 @@ import { checkTokens } from './token-check.js';
 /** `POST /v1/chat/completions` */
 export async function answerChat(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const fields = parseBody(chatSchema, body);
+  refuseTooLong(service, textsOf(fields.messages));
   const sampling = readSampling(fields, service.args.defaults);
   await answer(service, fields, response, ({ template }) => {
     const chat = template.render(fields);
@@ -53,6 +55,10 @@ async function answerText(
   createShape: (fields: CompletionRequest, request: GenerationRequest, model: ActiveModel) => AnswerShape,
 ): Promise<void> {
   const fields = parseBody(completionSchema, body);
+  refuseTooLong(
+    service,
+    [fields.prompt].flat().filter((part) => typeof part === 'string'),
+  );
   const sampling = readSampling(fields, service.args.defaults);
   await answer(service, fields, response, (active) => {
     const prompt = tokenizePrompt(active, fields.prompt);

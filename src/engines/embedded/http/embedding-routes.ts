@@ -3,6 +3,7 @@ import type { LlamaModel, Token } from 'node-llama-cpp';
 import { findUnsupportedField } from '../capability-notes.js';
 import { HttpError } from './http-error.js';
 import { abortOnDisconnect, sendJson } from './http-io.js';
+import { refuseTooLong } from './length-check.js';
 import { embeddingsSchema, parseBody, type EmbeddingsRequest } from './request-schema.js';
 import type { Service } from '../service.js';
 import { checkTokens } from './token-check.js';
@@ -15,6 +16,7 @@ export async function answerEmbeddings(service: Service, body: unknown, response
   const request = parseBody(embeddingsSchema, body);
   const unsupported = findUnsupportedField(request);
   if (unsupported !== null) throw new HttpError(400, unsupported);
+  for (const text of [request.input].flat()) if (typeof text === 'string') refuseTooLong(service, [text]);
   const signal = abortOnDisconnect(response);
   await service.residency.use(signal, async ({ loaded: { model, work, contextTokens } }) => {
     if (work.kind !== 'embed') return;

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { withBeginToken } from '../generation/chat-template.js';
+import { textsOf, withBeginToken } from '../generation/chat-template.js';
 import { abortOnDisconnect, sendJson } from './http-io.js';
+import { refuseTooLong } from './length-check.js';
 import { detokenizeSchema, parseBody, templateSchema, tokenizeSchema } from './request-schema.js';
 import type { Service } from '../service.js';
 import { checkTokens } from './token-check.js';
@@ -8,6 +9,7 @@ import { checkTokens } from './token-check.js';
 /** `POST /tokenize` */
 export async function answerTokenize(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const request = parseBody(tokenizeSchema, body);
+  refuseTooLong(service, [request.content]);
   await service.residency.use(abortOnDisconnect(response), ({ loaded: { model } }) => {
     const plain = model.tokenize(request.content, request.parse_special ?? true);
     const tokens = request.add_special === true ? withBeginToken(model, plain) : plain;
@@ -27,6 +29,7 @@ export async function answerDetokenize(service: Service, body: unknown, response
 /** `POST /apply-template` */
 export async function answerTemplate(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const request = parseBody(templateSchema, body);
+  refuseTooLong(service, textsOf(request.messages));
   await service.residency.use(abortOnDisconnect(response), ({ template }) => {
     sendJson(response, 200, { prompt: template.render(request).text });
   });
