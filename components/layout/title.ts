@@ -45,18 +45,20 @@ export function waitingRow(hostLabel: string | null, connection: Connection, wid
   return cutRow([span(' llm-tui  ', 'accent'), span(text, connection.state === 'lost' ? 'bad' : 'dim')], width, mark);
 }
 
-/** `2 of 4 models ready`; while some are on their way, `2 ready, 1 loading of 4`. */
+/** `2 of 4 models ready`; while some sleep or are on their way, `2 ready, 1 asleep, 1 loading of 4`. */
 function modelsText({ models, queue }: Snapshot): string {
-  const ready = models.filter(({ word }) => word === 'ready' || word === 'sleeping' || word === 'parked').length;
+  const ready = models.filter(({ word }) => word === 'ready').length;
+  const asleep = models.filter(({ word }) => word === 'sleeping' || word === 'parked').length;
   const loading = models.filter(({ word }) => word === 'loading').length;
   // What the operator or a pin has asked for and nobody waits for yet; it is loading already where it could.
   const wanted = queue.filter(
     (entry) => entry.wantedBy !== 'requests' && models.find(({ id }) => id === entry.model)?.word !== 'loading',
   ).length;
-  if (loading + wanted === 0) return `${ready} of ${countText(models.length, 'model')} ready`;
+  if (asleep + loading + wanted === 0) return `${ready} of ${countText(models.length, 'model')} ready`;
   return (
     [
       `${ready} ready`,
+      ...(asleep > 0 ? [`${asleep} asleep`] : []),
       ...(loading > 0 ? [`${loading} loading`] : []),
       ...(wanted > 0 ? [`${wanted} to load`] : []),
     ].join(', ') + ` of ${models.length}`

@@ -39,12 +39,7 @@ export function decisionRows(decision: Decision, width: number, mark: string): R
       ...(decision.forModel === null ? [] : [span(' for '), span(decision.forModel, 'strong')]),
     ],
     [span(decision.sentence)],
-    [
-      span(
-        `asked by ${askerText(decision)}; running ${decision.runningInstances}${limitText(decision.modelsMax)}`,
-        'dim',
-      ),
-    ],
+    [span(`${askerText(decision)}; running ${decision.runningInstances}${limitText(decision.modelsMax)}`, 'dim')],
     ...section('Ledger at that moment', ledgerRows(decision.ledger, width - SECTION_INDENT, mark)),
     ...section(
       'Leaves to make room',
@@ -109,15 +104,16 @@ function askerText(decision: Decision): string {
   const { asker } = decision;
   switch (asker.kind) {
     case 'request':
-      return `request ${asker.request}`;
+      return `asked by request ${asker.request}`;
     case 'operator':
-      return 'the operator';
+      return 'asked by the operator';
     case 'pin':
-      return 'a pin';
+      return 'asked by a pin';
     case 'startup':
-      return 'its preset (load-on-startup)';
+      return 'asked by its preset (load-on-startup)';
     case 'system':
-      return 'the supervisor itself';
+      // It tells what has come about; who asked for the load is in the decision that began it.
+      return 'noted by the supervisor';
   }
 }
 

@@ -5,13 +5,15 @@ import { connect } from 'node:net';
 import type { ServeFlags } from './serve-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 
-/** Listens for clients. Throws UsageError with one sentence when that is not possible. */
+/** Listens for clients. Throws CommandFailed when somebody else has the port, UsageError for one that cannot be, with one sentence. */
 export async function listenAt(server: Server, { host, port }: ServeFlags): Promise<void> {
   try {
     server.listen({ host, port });
     await once(server, 'listening');
   } catch (cause) {
-    throw new UsageError(sayListenError(cause, host, port), { cause });
+    const sentence = sayListenError(cause, host, port);
+    const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
+    throw isTaken ? new CommandFailed(sentence, { cause }) : new UsageError(sentence, { cause });
   }
 }
 

@@ -100,5 +100,16 @@ async function refuseForeign(directory: string): Promise<void> {
       `The directory ${directory} belongs to another user; set XDG_RUNTIME_DIR or --state-dir to one of yours.`,
     );
   }
-  if ((mode & 0o077) !== 0 && directory.startsWith(tmpdir())) await chmod(directory, 0o700);
+  if ((mode & 0o077) !== 0 && directory.startsWith(tmpdir())) {
+    await chmod(directory, 0o700).catch((cause: unknown) => {
+      throw new Error(notPrivate(directory, cause), { cause });
+    });
+  }
+}
+
+function notPrivate(directory: string, cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : null;
+  const why =
+    code === 'EROFS' ? 'its file system is read-only' : cause instanceof Error ? cause.message : String(cause);
+  return `The directory ${directory} cannot be kept from other users (${why}); choose another with --state-dir.`;
 }

@@ -46,6 +46,7 @@ describe('mistakes on the command line get one clear sentence', () => {
     const directory = temporaryDirectory();
     const { code, stderr } = await runProgram(['serve', '--port', '0', ...args], directory);
     expectOneSentence(stderr, words);
+    expect(stderr, 'one sentence has one end').not.toMatch(/[.,;:][,;:]|\.\./u);
     expect(code).toBe(2);
   });
 
@@ -57,7 +58,7 @@ describe('mistakes on the command line get one clear sentence', () => {
     const { code, stderr } = await runProgram(args, temporaryDirectory());
     other.close();
     expectOneSentence(stderr, new RegExp(`Port ${port} on 127.0.0.1 is in use`, 'u'));
-    expect(code).toBe(2);
+    expect(code).toBe(1);
   });
 
   it('a second supervisor for the same state directory', async () => {
@@ -87,6 +88,23 @@ describe('mistakes on the command line get one clear sentence', () => {
     const { code, stderr } = await load('bad');
     expectOneSentence(stderr, /bad is failed: .*sim-size/u);
     expect(code).toBe(1);
+  });
+
+  it('a state directory on a file system that is read-only', async ({ skip }) => {
+    const directory = temporaryDirectory();
+    const script = 'mount -t tmpfs -o ro,mode=755 none "$0" && exec "$@"';
+    const args = ['-rm', 'sh', '-c', script, directory, process.execPath, LAUNCHER, 'serve', '--state-dir', directory];
+    const child = spawn('unshare', args, {
+      env: testEnvironment(temporaryDirectory()),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', () => undefined);
+    const [code] = (await once(child, 'close')) as [number];
+    if (/^(?:unshare|mount):|^$/u.test(stderr)) skip();
+    expectOneSentence(stderr, /cannot be kept from other users \(its file system is read-only\); choose another/u);
+    expect(code).toBe(2);
   });
 
   it('a word too many, and an address that is none', async () => {

@@ -250,6 +250,10 @@ describe('the title', () => {
     const models = [readyModel('a', GIB), loading, sampleModel('c')];
     expect(title({ models })).toContain('1 ready, 1 loading of 3');
     expect(title({ models: [readyModel('a', GIB), sampleModel('c')] })).toContain('1 of 2 models ready');
+    for (const word of ['sleeping', 'parked'] as const) {
+      const asleep = { ...readyModel('b', GIB), word };
+      expect(title({ models: [readyModel('a', GIB), asleep, sampleModel('c')] })).toContain('1 ready, 1 asleep of 3');
+    }
   });
 
   it('calls queued only what somebody waits for', () => {
