@@ -25,9 +25,10 @@ export async function serveCommand(command: Command, args: readonly string[]): P
     const flags = readServeFlags(command, args);
     const routerFlags = command.options.map((option) => option.long?.replace(/^--/u, '') ?? '');
     const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir), say);
+    // Whoever is told that it serves may tell it to stop, at once.
+    obeySignals(serving);
     tellStarter({ type: 'ready', url: serving.url });
     printWhatHappens(serving);
-    obeySignals(serving);
     await serving.ended;
     process.exit(0);
   } catch (error) {
