@@ -6,10 +6,11 @@ import type { Snapshot } from '../../src/client/types.js';
 import { formatProtocolLine } from '../../src/engines/protocol.js';
 import { journalFiles } from '../../src/journal/files.js';
 import { readJournal } from '../../src/journal/read.js';
-import { replay } from '../../src/journal/replay.js';
+import { replay, type ReplayResult } from '../../src/journal/replay.js';
 import { project } from '../../src/scheduler/project.js';
 import { runProgram, serve, temporaryDirectory, type Served } from '../support/serving.js';
 import { simulated, writePreset } from '../support/preset.js';
+import { until } from '../support/until.js';
 import { tinyGguf } from '../support/tiny-gguf.js';
 
 const MODELS = {
@@ -45,6 +46,18 @@ function sorted(value: unknown): string {
   );
 }
 
+/** The journal as it is on disk, played again, and the states that it came through, by their times. */
+function replayed(served: Served): { states: ReadonlyMap<number, readonly string[]>; result: ReplayResult } {
+  const states = new Map<number, string[]>();
+  const result = replay(readJournal(journalOf(served)), {
+    onTurn: ({ state }) => {
+      const snapshot = project(state) as unknown as Snapshot;
+      states.set(state.now, [...(states.get(state.now) ?? []), schedulerPart(snapshot)]);
+    },
+  });
+  return { states, result };
+}
+
 describe('the journal of a real supervisor', () => {
   it('gives the same decisions and the states that were seen, after requests, evictions and two kills', async () => {
     await using served = await serve(...simulated('CUDA0=24GiB', MODELS));
@@ -62,18 +75,14 @@ describe('the journal of a real supervisor', () => {
     await served.until('beta is ready', ({ models }) =>
       models.find(({ id, word }) => id === 'beta' && word === 'ready'),
     );
-    seen.push(await served.snapshot());
+    const last = await served.snapshot();
+    seen.push(last);
+    // What decides nothing is written a moment later; a kill before that would lose it.
+    await until('it is written', () => replayed(served).states.has(last.at));
     served.process.kill('SIGKILL');
     await once(served.process, 'exit');
 
-    const states = new Map<number, string[]>();
-    const journal = readJournal(journalOf(served));
-    const result = replay(journal, {
-      onTurn: ({ state }) => {
-        const snapshot = project(state) as unknown as Snapshot;
-        states.set(state.now, [...(states.get(state.now) ?? []), schedulerPart(snapshot)]);
-      },
-    });
+    const { states, result } = replayed(served);
     expect(result).toMatchObject({ divergence: null, sameEnd: null });
     expect(result.verified).toBeGreaterThan(10);
     expect(result.decisions.evict).toBeGreaterThan(0);
