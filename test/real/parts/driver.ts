@@ -17,7 +17,8 @@ const FOREIGN_GPU = 1;
 /** Kept running while the driver misbehaves, and loaded meanwhile. */
 const [STAYS, COMES] = ['ant', 'bee'] as const;
 
-const SAID_WITHIN_MILLIS = 3000;
+/** What is aimed at is 3 s; a machine that others use too gets twice that before it counts as a fault. */
+const SAID_WITHIN_MILLIS = 2 * 3000;
 const WELL_WITHIN_MILLIS = 15_000;
 const CALM_MILLIS = 8000;
 /** So long a load is given to begin where it must not. */
@@ -26,7 +27,7 @@ const WAITED_MILLIS = 1000;
  * On a machine that others use too, requests differ by so much without any reason of ours; and three processes have to
  * get their turn for each of them.
  */
-const NOISE = { times: 2, millis: 60, turns: 3 } as const;
+const NOISE = { times: 2, millis: 60, turns: 3, leastMillis: 500 } as const;
 
 interface Fault {
   readonly name: string;
@@ -227,7 +228,8 @@ async function beating({ url }: Supervised, use: () => Promise<unknown>): Promis
 }
 
 function faultsOf(name: string, what: 'health' | 'answers', before: Beats, during: Beats): readonly string[] {
-  const most = before[what].p99Millis * NOISE.times + NOISE.millis + during.machine.p99Millis * NOISE.turns;
+  const expected = before[what].p99Millis * NOISE.times + NOISE.millis + during.machine.p99Millis * NOISE.turns;
+  const most = Math.max(NOISE.leastMillis, expected);
   const { p99Millis, failures } = during[what];
   return [
     ...[...new Set(failures)].slice(0, 3).map((failure) => `${name}: ${failure}`),
