@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../src/engines/free-port.js';
 
 const QUICK_CHILD = resolve(import.meta.dirname, 'quick-child.js');
 const LAUNCHER = resolve(import.meta.dirname, '../bin/llm-tui.js');
@@ -118,13 +118,4 @@ async function answers(child: ChildProcess, port: number, said: () => string): P
     await sleep(100);
   }
   throw new Error(`it has not come up: ${said()}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

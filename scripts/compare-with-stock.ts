@@ -4,25 +4,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { freePort } from '../src/engines/free-port.js';
 import { findLlamaServer } from '../src/engines/llama-server/find-binary.js';
 import { LLAMA_SERVER_OPTIONS } from '../src/catalog/llama-server-options.js';
 import type { OptionTable } from '../src/catalog/option-table.js';
 import { corpus, type Laid, layOut, ourAnswer, type StockAnswer, stockModels } from '../test/support/corpus.js';
 
 const START_MILLIS = 20_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** What a router that is started on the case answers, or the last thing that it says before it gives up. */
 async function askStock(binary: string, laid: Laid, root: string, options: OptionTable): Promise<StockAnswer> {

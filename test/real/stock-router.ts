@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { freePort } from '../../src/engines/free-port.js';
 import { until } from '../support/until.js';
 import { runLoad, type Load, type Served } from './clients.js';
 import { end, type Machine } from './machine.js';
@@ -41,12 +40,4 @@ export async function onStockRouter<T>(
       (await machine.gpus()).every(({ processes }) => processes.length === 0),
     );
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

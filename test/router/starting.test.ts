@@ -1,24 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { freePort } from '../../src/engines/free-port.js';
 import { fakeNvidiaSmi } from '../support/fake-nvidia-smi.js';
 import { LAUNCHER, temporaryDirectory, testEnvironment } from '../support/serving.js';
 import { tinyGguf } from '../support/tiny-gguf.js';
 import { until } from '../support/until.js';
 
 const FAKE = resolve(import.meta.dirname, '../support/fake-llama-server.js');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 it.runIf(process.platform === 'linux')(
   'requests that come as soon as it listens wait until it knows its models, and are served',

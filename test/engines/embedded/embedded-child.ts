@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,6 +9,7 @@ import type { CatalogEntry } from '../../../src/catalog/entry.js';
 import { writeSampleModels } from '../../../src/catalog/sample-models/sample-models.js';
 import { createEmbeddedEngine } from '../../../src/engines/embedded/engine.js';
 import type { Engine, ExitVerdict } from '../../../src/engines/engine.js';
+import { freePort } from '../../../src/engines/free-port.js';
 import { EXIT_MESSAGE, type ChildMessage } from '../../../src/engines/messages.js';
 import { bareEntry } from '../../support/bare-entry.js';
 import { until } from '../../support/until.js';
@@ -172,13 +172,4 @@ export async function readEvents<T>(response: Response): Promise<readonly T[]> {
 /** What the system counts for a process now (Linux). */
 export function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
