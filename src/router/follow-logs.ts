@@ -8,7 +8,7 @@ export function followLogs(supervisor: Supervisor, exchange: Exchange, model: Mo
   const stream = openEventStream(exchange.request, exchange.response);
   for (const line of supervisor.logs(model)) stream.send(null, { line });
   stream.onClose(
-    supervisor.onLog((of, line) => {
+    supervisor.onLog(({ model: of, line }) => {
       if (of === model) stream.send(null, { line });
     }),
   );

@@ -40,11 +40,12 @@ import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
 import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
+import { Listeners } from './listeners.js';
 import { SchedulerLoop, type Turned } from './loop.js';
 import { Measuring } from './measuring.js';
 import { describeMemory, type ModelMemory } from './model-memory.js';
 import { ModelBook } from './model-book.js';
-import { ModelEvents, type ModelEvent } from './model-events.js';
+import type { ModelEvent } from './model-events.js';
 import type { PinStore } from './pins.js';
 import { Publisher, type Listener } from './publisher.js';
 import { remoteNotice } from './remote-notice.js';
@@ -86,7 +87,10 @@ export interface SilenceLimits {
 }
 
 /** A line that a model's instance has printed, safe to show. */
-export type LogListener = (model: ModelId, line: string) => void;
+export interface LogLine {
+  readonly model: ModelId;
+  readonly line: string;
+}
 
 /** How long an exit may take to be seen after its connection broke. */
 const EXIT_REPORT_MILLIS = 2000;
@@ -99,7 +103,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #book: ModelBook;
   readonly #reload: CatalogReload;
-  readonly #modelEvents = new ModelEvents();
+  readonly #modelEvents = new Listeners<ModelEvent>();
   readonly downloads: Downloads;
   readonly #loop: SchedulerLoop;
   readonly #hands: Hands;
@@ -107,14 +111,14 @@ export class Supervisor {
   readonly #journal: JournalWriter | null;
   readonly #turns = new TurnListeners();
   readonly #childWatch: ChildWatch;
-  readonly #hangUpListeners = new Set<(generation: number) => void>();
+  readonly #hangUps = new Listeners<number>();
   readonly #learning: ContextLearning;
   readonly #health: HealthWatch | null;
-  readonly #logListeners = new Set<LogListener>();
+  readonly #logLines = new Listeners<LogLine>();
   readonly #started = Promise.withResolvers<undefined>();
   #isStarted = false;
-  readonly #noticeListeners = new Set<(notice: string) => void>();
-  readonly #reloadListeners = new Set<(report: ReloadReport) => void>();
+  readonly #notices = new Listeners<string>();
+  readonly #reloads = new Listeners<ReloadReport>();
   #pinsSaved: Promise<string | null> = Promise.resolve(null);
   /** What the probes say of devices that cannot be read now. */
   #deviceErrors: readonly string[] = [];
@@ -157,9 +161,7 @@ export class Supervisor {
       dispatch: (event) => this.#fromChild(event),
       records,
       entry: (id) => this.entry(id),
-      onLog: (model, line) => {
-        for (const listener of [...this.#logListeners]) listener(model, line);
-      },
+      onLog: (model, line) => this.#logLines.tell({ model, line }),
     });
     this.#hands = {
       children,
@@ -190,9 +192,7 @@ export class Supervisor {
         isFollowed: () => this.#publisher.isHeard,
         onErrors: (errors) => this.#takeDeviceErrors(errors),
       }),
-      hangUp: (generation) => {
-        for (const listener of this.#hangUpListeners) listener(generation);
-      },
+      hangUp: (generation) => this.#hangUps.tell(generation),
       savePins: (pins) => this.#savePins(pins),
     };
     this.#childWatch = this.#watchChildren(children);
@@ -244,7 +244,7 @@ export class Supervisor {
 
   /** What happens to models beside their states. Returns the function that ends it. */
   onModelEvent(listener: (event: ModelEvent) => void): () => void {
-    return this.#modelEvents.listen(listener);
+    return this.#modelEvents.add(listener);
   }
 
   get info(): SupervisorInfo {
@@ -264,14 +264,12 @@ export class Supervisor {
 
   /** Called with every notice from now on. Returns the function that ends it. */
   onNotice(listener: (notice: string) => void): () => void {
-    this.#noticeListeners.add(listener);
-    return () => this.#noticeListeners.delete(listener);
+    return this.#notices.add(listener);
   }
 
   /** Called whenever the models have been read again, whoever asked. Returns the function that ends it. */
   onReload(listener: (report: ReloadReport) => void): () => void {
-    this.#reloadListeners.add(listener);
-    return () => this.#reloadListeners.delete(listener);
+    return this.#reloads.add(listener);
   }
 
   snapshot(): Snapshot {
@@ -348,7 +346,7 @@ export class Supervisor {
 
   /** Called when whoever still uses a generation has to be cut off. */
   onHangUp(listener: (generation: number) => void): void {
-    this.#hangUpListeners.add(listener);
+    this.#hangUps.add(listener);
   }
 
   /** Why a lease's instance is gone; null when it still runs after the time that an exit takes to be seen. */
@@ -414,9 +412,8 @@ export class Supervisor {
   }
 
   /** Called with every line that an instance prints. Returns the function that ends it. */
-  onLog(listener: LogListener): () => void {
-    this.#logListeners.add(listener);
-    return () => this.#logListeners.delete(listener);
+  onLog(listener: (said: LogLine) => void): () => void {
+    return this.#logLines.add(listener);
   }
 
   subscribe(listener: Listener): () => void {
@@ -492,7 +489,7 @@ export class Supervisor {
     for (const model of change.removed) this.#modelEvents.tell({ model, event: 'model_remove' });
     this.#modelEvents.tell({ model: '*', event: 'models_reload' });
     const report = { ...change, errors: catalog.errors.map(({ message }) => message) };
-    for (const listener of [...this.#reloadListeners]) listener(report);
+    this.#reloads.tell(report);
     return report;
   }
 
@@ -544,7 +541,7 @@ export class Supervisor {
     const kept = this.#info.notices.filter((notice) => !gone.includes(notice));
     this.#info = { ...this.#info, notices: [...kept, ...notices].slice(-KEPT_NOTICES) };
     this.#publisher.changed();
-    for (const listener of [...this.#noticeListeners]) notices.forEach((notice) => listener(notice));
+    for (const notice of notices) this.#notices.tell(notice);
   }
 
   #savePins(pins: readonly ModelId[]): void {
