@@ -69,10 +69,18 @@ export class Supervised implements AsyncDisposable {
   }
 
   /** Starts `serve` and waits until it listens. A state directory that was used before is used again. */
-  static async start(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
-    const own = ['--state-dir', join(machine.directory, 'state'), '--port', '0', '--models-dir', models];
-    const engine = ['--llama-server', machine.rig.llamaServer, '--models-memory-margin', String(MARGIN_MIB)];
-    const child = machine.start(process.execPath, [LAUNCHER, 'serve', ...own, ...engine, ...args]);
+  static start(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
+    return Supervised.#begin(machine, machine.start(process.execPath, serveArguments(machine, models, args)));
+  }
+
+  /** The same in a terminal of its own; `process` is then the one that holds the terminal, which goes with it. */
+  static startInTerminal(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
+    const words = [process.execPath, ...serveArguments(machine, models, args)];
+    const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+    return Supervised.#begin(machine, machine.start('script', ['-qefc', `exec ${quoted}`, '/dev/null']));
+  }
+
+  static async #begin(machine: Machine, child: ChildProcess): Promise<Supervised> {
     let output = '';
     const url = await new Promise<string>((found, failed) => {
       const read = (text: string): void => {
@@ -159,6 +167,12 @@ export class Supervised implements AsyncDisposable {
     const latest = this.decisions.at(-1)?.number ?? 0;
     this.decisions.push(...decisions.filter(({ number }) => number > latest));
   }
+}
+
+function serveArguments(machine: Machine, models: string, args: readonly string[]): readonly string[] {
+  const own = ['--state-dir', join(machine.directory, 'state'), '--port', '0', '--models-dir', models];
+  const engine = ['--llama-server', machine.rig.llamaServer, '--models-memory-margin', String(MARGIN_MIB)];
+  return [LAUNCHER, 'serve', ...own, ...engine, ...args];
 }
 
 function isAtRest({ models, devices, queue }: Snapshot): boolean {

@@ -55,16 +55,33 @@ const SITUATIONS: readonly Situation[] = [
   },
 ];
 
+/** How a supervisor is ended. */
+interface Way {
+  readonly name: string;
+  readonly signal: NodeJS.Signals;
+  /** Whether it lets streams end, for as long as its stop-timeout. */
+  readonly drains: boolean;
+  /** Whether the signal is for what holds the supervisor's terminal, so that the terminal goes. */
+  readonly terminal: boolean;
+}
+
+const WAYS: readonly Way[] = [
+  { name: 'SIGKILL', signal: 'SIGKILL', drains: false, terminal: false },
+  { name: 'SIGTERM', signal: 'SIGTERM', drains: true, terminal: false },
+  { name: 'Ctrl-C', signal: 'SIGINT', drains: true, terminal: false },
+  { name: 'SIGHUP of a terminal that goes', signal: 'SIGKILL', drains: true, terminal: true },
+];
+
 export const endings: Part = {
   name: 'endings',
-  story: 'the supervisor is killed, and asked to end, while a child loads, streams and sleeps; then it starts again',
+  story: 'the supervisor is ended in every way while a child loads, streams and sleeps; then it starts again',
   weight: 0,
   async run(context) {
     const faults: string[] = [];
     const remarks: string[] = [];
     for (const situation of SITUATIONS) {
-      for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-        const ending = await endWhile(context, situation, signal);
+      for (const way of WAYS) {
+        const ending = await endWhile(context, situation, way);
         faults.push(...ending.faults);
         remarks.push(ending.remark);
       }
@@ -76,19 +93,21 @@ export const endings: Part = {
 function endWhile(
   context: Context,
   { name, args, environment, reach }: Situation,
-  signal: 'SIGKILL' | 'SIGTERM',
+  way: Way,
 ): Promise<{ readonly faults: readonly string[]; readonly remark: string }> {
   return during(new Machine(context.rig, GPUS_MIB, environment), async (machine) => {
-    const what = `${signal} while ${name}`;
-    const start = (): Promise<Supervised> => Supervised.start(machine, context.models, ...PINNED, ...args);
+    const what = `${way.name} while ${name}`;
+    const flags = [...PINNED, ...args];
+    const start = (): Promise<Supervised> => Supervised.start(machine, context.models, ...flags);
+    const startInTerminal = (): Promise<Supervised> => Supervised.startInTerminal(machine, context.models, ...flags);
     const faults: string[] = [];
     let remark = '';
-    await during(await start(), async (supervised) => {
+    await during(await (way.terminal ? startInTerminal() : start()), async (supervised) => {
       const { open } = await reach(supervised);
       const pids = await processesOf(machine);
       const began = performance.now();
-      supervised.process.kill(signal);
-      const limit = signal === 'SIGTERM' && name === 'streaming' ? DRAIN_LIMIT_MILLIS : LIMIT_MILLIS;
+      supervised.process.kill(way.signal);
+      const limit = way.drains && name === 'streaming' ? DRAIN_LIMIT_MILLIS : LIMIT_MILLIS;
       const isOver = async (): Promise<boolean> => !pids.some(isRunning) && (await usedBytes(machine)) === 0;
       await until('nothing is left', isOver, limit).catch(() =>
         faults.push(`${what}: something is left after ${limit} ms`),

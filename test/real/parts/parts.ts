@@ -1,5 +1,6 @@
 import type { Part } from '../part.js';
 import { clients } from './clients.js';
+import { cycles } from './cycles.js';
 import { foreign, greedy, late, unpinned } from './disturbed.js';
 import { driver } from './driver.js';
 import { endings } from './endings.js';
@@ -18,6 +19,7 @@ export const PARTS: readonly Part[] = [
   fitting,
   sleeping,
   endings,
+  cycles,
   driver,
   clients,
   listing,
