@@ -279,4 +279,10 @@ export const MUTATIONS: readonly Mutation[] = [
     find: `    if (!isSizing && bytes <= passingRoomBytes(account)) continue;\n`,
     replace: '    continue;\n',
   },
+  {
+    guard: 'the processor is for what no other device can take',
+    file: 'layouts.ts',
+    find: `  if (!noneIsLargeEnough) return onDevices;\n`,
+    replace: '',
+  },
 ];

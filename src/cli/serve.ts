@@ -28,6 +28,7 @@ import { steadyClock } from '../supervisor/steady-clock.js';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.js';
 import { writeAtomically } from '../supervisor/write-atomically.js';
 import { childFlags } from './child-flags.js';
+import { returnWhatIsFreed } from './freed-memory.js';
 import { isLoopback, listenAt, listenOnSocket } from './listen.js';
 import { OwnerWatch } from './owner-watch.js';
 import type { ServeFlags } from './serve-flags.js';
@@ -219,6 +220,7 @@ async function open(
   let ending: Promise<void> | null = null;
   const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<undefined>();
   const watch = flags.watch ? new SourceWatch(flags, () => supervisor.catalogChanged()) : null;
+  const stopTrimming = returnWhatIsFreed(supervisor);
   const stop = (): void => {
     watch?.close();
     if (ending !== null) {
@@ -226,6 +228,7 @@ async function open(
       return;
     }
     ending = supervisor.shutdown().then(() => {
+      stopTrimming();
       router.close();
       probes.close();
       rmSync(paths.simulation, { recursive: true, force: true });

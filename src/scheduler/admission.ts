@@ -1,31 +1,12 @@
 import { bytesOn, sumOf } from './amounts.js';
-import {
-  availableBytes,
-  claimFor,
-  isLeaving,
-  limitsLoads,
-  passingRoomBytes,
-  roomWhenAlone,
-  type Ledger,
-} from './ledger.js';
+import { layoutsOf, type Layout } from './layouts.js';
+import { availableBytes, isLeaving, limitsLoads, passingRoomBytes, type Ledger } from './ledger.js';
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
+import { tooSmallFor, type Room } from './rooms.js';
 import { runningOf } from './running.js';
-import type { ClaimQuality, Instance, Model, Placement, QueueEntry, State } from './state.js';
+import type { Model, QueueEntry, State } from './state.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
 import { NO_FIELD, surveyVictims, type Field } from './victims.js';
-
-/** A placement with what would be counted for it. */
-export interface Layout {
-  /** What it will claim once it is up. */
-  readonly claim: DeviceBytes;
-  readonly claimQuality: ClaimQuality;
-  /** What has to be found now: the claim, less what a sleeping or parked instance holds already. */
-  readonly need: DeviceBytes;
-  /** Null when there is only one way to lay the model out: its own options say where it goes. */
-  readonly devices: readonly DeviceName[] | null;
-  /** True when it cannot fit whole even alone, and is left to size itself. */
-  readonly squeezed: boolean;
-}
 
 /** What can be done for a model that wants to run; everything needed to explain it comes along. */
 export type Verdict = {
@@ -60,17 +41,6 @@ export type Verdict = {
 interface Unreadable {
   readonly device: DeviceName;
   readonly problem: string;
-}
-
-/** What one model could have on a device that is too small for it. */
-export interface Room {
-  readonly device: DeviceName;
-  readonly roomBytes: Bytes;
-  readonly totalBytes: Bytes;
-  readonly externalBytes: Bytes;
-  readonly marginBytes: Bytes;
-  /** Why the device cannot be read, so that these are its last figures; null: it can. */
-  readonly problem: string | null;
 }
 
 /** A driver that hangs, or is reset, is back by then; one that is broken is not, and whoever waits should know. */
@@ -127,31 +97,6 @@ function isBetter(a: Verdict, b: Verdict): boolean {
 
 function evictedBytes(victims: readonly Candidate[]): Bytes {
   return victims.reduce((sum, victim) => sum + sumOf(victim.gives), 0);
-}
-
-/** Waking needs what was given up, where it was; a load may be laid out in every way that is known. */
-function layoutsOf(state: State, model: Model): readonly Layout[] {
-  if (model.instance !== null) return [wakingLayout(model.instance)];
-  const placements = model.measured ?? model.spec.placements;
-  return placements.map((placement) => loadingLayout(state, model, placement, placements.length > 1));
-}
-
-function wakingLayout({ awakeClaim, claim, claimQuality }: Instance): Layout {
-  const need = Object.fromEntries(
-    Object.entries(awakeClaim).map(([name, bytes]) => [name, Math.max(0, bytes - bytesOn(claim, name))]),
-  );
-  return { claim: awakeClaim, claimQuality, need, devices: null, squeezed: false };
-}
-
-function loadingLayout(state: State, model: Model, placement: Placement, isChoice: boolean): Layout {
-  const { claim, claimQuality } = claimFor(state.devices, model, placement);
-  const devices = isChoice ? Object.keys(placement.need).filter((name) => name !== HOST) : null;
-  if (!model.spec.fits) return { claim, claimQuality, need: claim, devices, squeezed: false };
-
-  const capped: Record<DeviceName, Bytes> = {};
-  for (const [name, bytes] of Object.entries(claim)) capped[name] = Math.min(bytes, roomWhenAlone(state.devices[name]));
-  const squeezed = Object.keys(claim).some((name) => capped[name] !== claim[name]);
-  return { claim: capped, claimQuality, need: capped, devices, squeezed };
 }
 
 /*
@@ -249,17 +194,6 @@ function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Short
   const { bytes } = remaining({ bytes: shortage.bytes, instances: 0 }, [{ gives }]);
   const { instances } = shortage;
   return { bytes, instances: instances === 0 ? 0 : Math.max(0, instances - leavingInstances(state)) };
-}
-
-/** Devices that could not take the claim even with nothing else of ours on them. */
-function tooSmallFor(state: State, claim: DeviceBytes): readonly Room[] {
-  return Object.entries(claim).flatMap(([name, need]) => {
-    const device = state.devices[name];
-    const roomBytes = roomWhenAlone(state.devices[name]);
-    if (device === undefined || need <= roomBytes) return [];
-    const { totalBytes, externalBytes, marginBytes, problem } = device;
-    return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes, problem }];
-  });
 }
 
 /** Instances that count against `--models-max`: running, stopping, and those whose memory is not back yet. */

@@ -1,7 +1,9 @@
 import { bytesOn } from './amounts.js';
-import type { Layout, Room, Verdict } from './admission.js';
+import type { Verdict } from './admission.js';
 import type { DeviceFigures, PassedOver, Victim } from './decisions.js';
+import type { Layout } from './layouts.js';
 import type { Shortage } from './policies.js';
+import type { Room } from './rooms.js';
 import type { PolicyName, Settings, Silence, StopReason } from './state.js';
 import { GIB, MIB, type Bytes, type DeviceBytes, type Millis } from './units.js';
 
@@ -72,7 +74,8 @@ export function sayAdmission(
   const room = available.length > 0 && !unlimited ? `; ${sayList(available)} available` : '';
   if (layout.squeezed)
     return `${model}: does not fit whole even alone; loading with ${need} and leaving the rest to its own fitting`;
-  return `${model}: ${behindHead ? 'goes first, nobody has to leave for it; ' : ''}needs ${need}${room}`;
+  const resort = layout.lastResort ? '; no other device is large enough' : '';
+  return `${model}: ${behindHead ? 'goes first, nobody has to leave for it; ' : ''}needs ${need}${room}${resort}`;
 }
 
 /** `21.0 GiB on CUDA0 (of 24.0 GiB, 2.0 GiB used by others, 1.0 GiB margin)`. */

@@ -1,5 +1,5 @@
 import { believable, largerOf } from './amounts.js';
-import type { Layout } from './admission.js';
+import type { Layout } from './layouts.js';
 import type { EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import type { Instance, Model, StopReason } from './state.js';

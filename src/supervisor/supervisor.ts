@@ -37,7 +37,6 @@ import { readCpuTicks } from './cpu-time.js';
 import { deviceNotices } from './device-notices.js';
 import { DeviceWatch, type DeviceWatchOptions } from './device-watch.js';
 import { Downloads, type DownloadsOptions } from './downloads.js';
-import { FreedMemory } from './freed-memory.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
 import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
@@ -116,7 +115,6 @@ export class Supervisor {
   readonly #learning: ContextLearning;
   readonly #health: HealthWatch | null;
   readonly #logLines = new Listeners<LogLine>();
-  readonly #freed = new FreedMemory();
   readonly #started = Promise.withResolvers<undefined>();
   #isStarted = false;
   readonly #notices = new Listeners<string>();
@@ -443,7 +441,6 @@ export class Supervisor {
     await this.#hands.measuring.close();
     this.#hands.watch.close();
     this.#hands.timers.close();
-    this.#freed.close();
     this.#journal?.close(this.#loop.state);
   }
 
@@ -529,7 +526,6 @@ export class Supervisor {
   #turned(turned: Turned): void {
     this.#publisher.decided(turned.decisions);
     this.#publisher.changed();
-    if (turned.event.type === 'exited' || turned.event.type === 'catalog') this.#freed.leftBehind();
     this.#turns.tell(turned);
   }
 

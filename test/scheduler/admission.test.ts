@@ -184,6 +184,27 @@ describe('admission', () => {
     expect(stage.did('stop')).toEqual(['b']);
   });
 
+  it('leaves the processor to what no other device can take, however full those are now', () => {
+    const anywhere = (id: string, gib: number): ReturnType<typeof spec> =>
+      spec(
+        id,
+        {},
+        { placements: ['CUDA0', 'Host'].map((device) => ({ need: { [device]: gib * GIB }, quality: 'estimate' })) },
+      );
+    const stage = new Stage()
+      .devices({ CUDA0: 24, Host: 64 })
+      .catalog(anywhere('a', 20), anywhere('b', 10), anywhere('giant', 30));
+    stage.request('a');
+    expect(stage.effects[0]).toMatchObject({ type: 'spawn', devices: ['CUDA0'] });
+    stage.request('b');
+    expect(stage.did('spawn'), 'a is loading: b waits for it').toEqual([]);
+    stage.ready('a').end('r1', 'a');
+    expect(stage.did('stop')).toEqual(['a']);
+    stage.request('giant');
+    expect(stage.effects.find(({ type }) => type === 'spawn')).toMatchObject({ model: 'giant', devices: [] });
+    expect(stage.decisions.at(-1)?.sentence).toContain('needs about 30.0 GiB on Host; no other device is large enough');
+  });
+
   it('lets only one child at a time size itself to the free memory of a device', () => {
     const open = { contextPinned: false };
     const stage = new Stage()

@@ -2,11 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { withParentDeath } from '../../../native/parent-death.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { childEnvironment } from '../child-environment.js';
+import { guessContext } from '../driver-context.js';
 import type { Command, Engine, Launch } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
 import { createProtocolReader } from '../protocol.js';
 import { classifyEmbeddedExit } from './classify.js';
-import { selectDevices } from './devices.js';
+import { confine, selectDevices } from './devices.js';
 import { libraryVersion } from './model/library-version.js';
 import { estimateEmbedded } from './estimate.js';
 
@@ -41,6 +42,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     capabilities: () => ({ measure: true, sleep: true }),
     command,
     ...spoken,
+    contextGuess: guessContext,
     estimate: estimateEmbedded,
     measure: (launch) => measureByRole(command({ ...launch, role: 'measure' }), spoken),
   };
@@ -69,7 +71,7 @@ function describeCommand(
     ],
     env: {
       ...childEnvironment(Object.fromEntries(inherited), { port, childRole: role }),
-      ...selection.environment,
+      ...confine(selection, environment),
     },
   };
 }

@@ -2,6 +2,7 @@ import type { CatalogEntry } from '../../catalog/entry.js';
 import type { DeviceReading } from '../../scheduler/events.js';
 import type { Placement } from '../../scheduler/state.js';
 import { MIB, type Bytes, type DeviceBytes } from '../../scheduler/units.js';
+import { guessContext } from '../driver-context.js';
 import { planContext } from './model/context-size.js';
 import { isUsableDevice } from './devices.js';
 
@@ -13,8 +14,6 @@ const NODE_BASELINE_BYTES: Bytes = 128 * MIB;
 /** llama.cpp's compute buffers: a few MiB for tiny models, some hundred for those with large vocabularies. */
 const SMALLEST_COMPUTE_BYTES: Bytes = 16 * MIB;
 const COMPUTE_SHARE = 0.05;
-/** A CUDA or Vulkan context on each device; an assumption that the first real load corrects. */
-export const DEVICE_CONTEXT_BYTES: Bytes = 400 * MIB;
 /** Where the header does not tell what the cache takes, this part of the file size per 4096 tokens of context. */
 const UNKNOWN_CACHE_SHARE = 0.1;
 
@@ -32,11 +31,11 @@ export function estimateEmbedded(entry: CatalogEntry, devices: readonly DeviceRe
 
   const rest: DeviceBytes = { Host: NODE_BASELINE_BYTES };
   const alone = usable
-    .filter(({ totalBytes }) => bytes + DEVICE_CONTEXT_BYTES <= totalBytes)
-    .map(({ name }) => place({ [name]: bytes + DEVICE_CONTEXT_BYTES, ...rest }));
+    .filter((device) => bytes + guessContext(device) <= device.totalBytes)
+    .map((device) => place({ [device.name]: bytes + guessContext(device), ...rest }));
   const total = usable.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
-  const share = ({ name, totalBytes }: DeviceReading): [string, Bytes] => {
-    return [name, Math.ceil((bytes * totalBytes) / total) + DEVICE_CONTEXT_BYTES];
+  const share = (device: DeviceReading): [string, Bytes] => {
+    return [device.name, Math.ceil((bytes * device.totalBytes) / total) + guessContext(device)];
   };
   const split = usable.length > 1 ? [place({ ...Object.fromEntries(usable.map(share)), ...rest })] : [];
   // Where the user named the devices, the processor is no substitute for them.

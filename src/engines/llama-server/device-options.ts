@@ -3,9 +3,6 @@ import { findOption, type OptionTable } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import type { Launch } from '../engine.js';
 
-/** Devices on which a process has a context of its own as soon as it asks how much memory they have free. */
-export const TAKES_CONTEXT: RegExp = /^(?:CUDA|ROCm|MUSA)\d+$/;
-
 /**
  * A child takes a context on every device that it can see, unless it is told which to use; so a model that was placed
  * is told, and so are its draft and its projector, which llama.cpp would spread over every device, or put on the first.

@@ -2,14 +2,13 @@ import { withParentDeath } from '../../../native/parent-death.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { renderArgs } from '../../catalog/build-entry.js';
 import { findOption } from '../../catalog/option-table.js';
-import type { DeviceReading } from '../../scheduler/events.js';
-import { MIB, type Bytes } from '../../scheduler/units.js';
 import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
+import { guessContext } from '../driver-context.js';
 import type { Command, Engine, Launch, Measurement } from '../engine.js';
 import { measureByRole } from '../measure-by-role.js';
 import { createProtocolReader } from '../protocol.js';
-import { deviceOptions, TAKES_CONTEXT } from './device-options.js';
+import { deviceOptions } from './device-options.js';
 import { estimatePlacements } from './estimate.js';
 import type { FoundBinary } from './find-binary.js';
 import { measureByFitTool } from './fit-tool.js';
@@ -84,15 +83,4 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     estimate: (entry, devices) => estimatePlacements(entry, devices, options.devices ?? null),
     measure,
   };
-}
-
-/**
- * What the driver takes for a process on a device, before anything was learnt. Real cards take 300 to 500 MiB; the
- * lower end, since too much would refuse what fits, and the device's margin covers the rest. Other backends than those
- * of CUDA's kind take little.
- */
-const USUAL_CONTEXT_BYTES: Bytes = 300 * MIB;
-
-function guessContext({ name }: Pick<DeviceReading, 'name'>): Bytes {
-  return TAKES_CONTEXT.test(name) ? USUAL_CONTEXT_BYTES : 0;
 }

@@ -1,6 +1,7 @@
 import type { ChildOption } from '../../catalog/entry.js';
 import type { Launch } from '../engine.js';
-import { devicesUsed, TAKES_CONTEXT } from './device-options.js';
+import { TAKES_CONTEXT } from '../driver-context.js';
+import { devicesUsed } from './device-options.js';
 import type { FoundBinary } from './find-binary.js';
 
 /** What an entry or an environment can say of the log. Any of it is the user's word. */

@@ -2,6 +2,7 @@ import type { CatalogEntry } from '../../catalog/entry.js';
 import { truthOf } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import type { Launch } from '../engine.js';
+import { visibleIds } from '../visible-ids.js';
 
 /** What a driver reads to know which devices a process may see, by ggml's name for its devices. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -51,12 +52,10 @@ export function visibleDevices(
   const variables: Record<string, string> = {};
   for (const kind of kinds) {
     const variable = VARIABLES[kind] ?? '';
-    const listed = environment[variable]?.split(',').map((id) => id.trim());
     const numbers = chosen.filter((name) => kindOf(name) === kind).map((name) => Number(name.slice(kind.length)));
-    const ids = numbers.map((number) => (listed === undefined ? String(number) : listed[number]));
-    if (ids.includes(undefined)) return null;
-    // A number that no device has hides them all.
-    variables[variable] = ids.length === 0 ? '-1' : ids.join(',');
+    const ids = visibleIds(numbers, environment[variable]);
+    if (ids === null) return null;
+    variables[variable] = ids;
     numbers.forEach((number, index) => (names[`${kind}${index}`] = `${kind}${number}`));
   }
   const childNames = new Map(Object.entries(names).map(([child, ours]) => [ours, child]));

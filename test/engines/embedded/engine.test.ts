@@ -27,7 +27,15 @@ describe('the command of a child', () => {
     const { args, env } = engine.command(launch(['CUDA1', 'CUDA3']));
     expect(args.slice(-2)).toEqual(['--device', 'CUDA1,CUDA3']);
     expect(env).toMatchObject({ CUDA_VISIBLE_DEVICES: '1,3', CUDA_DEVICE_ORDER: 'PCI_BUS_ID' });
-    expect(engine.command(launch(['Host'])).args.slice(-2)).toEqual(['--device', 'none']);
+    const onHost = engine.command(launch(['Host']));
+    expect(onHost.args.slice(-2)).toEqual(['--device', 'none']);
+    expect(onHost.env).toMatchObject({ CUDA_VISIBLE_DEVICES: '-1' });
+  });
+
+  it('numbers devices as they are numbered for the supervisor, which may not see all of them itself', () => {
+    const environment = { CUDA_VISIBLE_DEVICES: '4, GPU-5f3e' };
+    const seesTwo = createEmbeddedEngine({ reason: 'test', environment });
+    expect(seesTwo.command(launch(['CUDA1'])).env).toMatchObject({ CUDA_VISIBLE_DEVICES: 'GPU-5f3e' });
   });
 
   it('passes on the environment without secrets and with the role', () => {

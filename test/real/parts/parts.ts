@@ -1,4 +1,5 @@
 import type { Part } from '../part.js';
+import { boxed } from './boxed.js';
 import { clients } from './clients.js';
 import { cycles } from './cycles.js';
 import { foreign, greedy, late, unpinned } from './disturbed.js';
@@ -17,6 +18,7 @@ export const PARTS: readonly Part[] = [
   greedy,
   late,
   fitting,
+  boxed,
   sleeping,
   endings,
   cycles,

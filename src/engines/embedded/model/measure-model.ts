@@ -2,7 +2,6 @@ import type { ChildMemory, MemoryRow } from '../../messages.js';
 import type { ChildArguments } from '../arguments.js';
 import { planContext } from './context-size.js';
 import { selectDevices } from '../devices.js';
-import { DEVICE_CONTEXT_BYTES } from '../estimate.js';
 import { startRuntime, type Runtime } from './library.js';
 import { explainLoadError } from './load-error.js';
 import { checkModelFile } from './model-file.js';
@@ -52,8 +51,8 @@ async function measureWith({ library, llama }: Runtime, args: ChildArguments): P
   const figures = devices.length === 1 ? await llama.getVramState() : null;
   const onDevices = devices.map((name): MemoryRow => {
     const state = figures === null ? {} : { total: figures.total, free: figures.free };
-    const [model, context, compute] = [share(weights.gpuVram), share(cache.gpuVram), DEVICE_CONTEXT_BYTES];
-    return { kind: 'device', name, ...state, model, context, compute };
+    const [model, context] = [share(weights.gpuVram), share(cache.gpuVram)];
+    return { kind: 'device', name, ...state, model, context, compute: 0 };
   });
   // The process itself is counted as the host's compute buffer, as in what a loaded child says.
   const [model, context, compute] = [Math.ceil(weights.cpuRam), Math.ceil(cache.cpuRam), processBytes];

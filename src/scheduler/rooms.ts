@@ -1,0 +1,25 @@
+import { roomWhenAlone } from './ledger.js';
+import type { State } from './state.js';
+import type { Bytes, DeviceBytes, DeviceName } from './units.js';
+
+/** What one model could have on a device that is too small for it. */
+export interface Room {
+  readonly device: DeviceName;
+  readonly roomBytes: Bytes;
+  readonly totalBytes: Bytes;
+  readonly externalBytes: Bytes;
+  readonly marginBytes: Bytes;
+  /** Why the device cannot be read, so that these are its last figures; null: it can. */
+  readonly problem: string | null;
+}
+
+/** Devices that could not take the claim even with nothing else of ours on them. */
+export function tooSmallFor(state: State, claim: DeviceBytes): readonly Room[] {
+  return Object.entries(claim).flatMap(([name, need]) => {
+    const device = state.devices[name];
+    const roomBytes = roomWhenAlone(state.devices[name]);
+    if (device === undefined || need <= roomBytes) return [];
+    const { totalBytes, externalBytes, marginBytes, problem } = device;
+    return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes, problem }];
+  });
+}
