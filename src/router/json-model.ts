@@ -26,12 +26,15 @@ const LOWER_U = 0x75;
 const KEY = Buffer.from('model');
 
 /** One-character escapes: `" \ / b f n r t`. */
-const ESCAPES = new Set([QUOTE, BACKSLASH, 0x2f, 0x62, 0x66, 0x6e, 0x72, 0x74]);
+const ESCAPES = flags((byte) => [QUOTE, BACKSLASH, 0x2f, 0x62, 0x66, 0x6e, 0x72, 0x74].includes(byte));
 
 const LITERALS = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')];
 
-/** Bytes of a string that are looked at one by one; what is longer is an image or a document, and searched natively. */
-const SHORT_BYTES = 64;
+/** Bytes at which something happens in a string: its end, an escape, a control character, which may not be there. */
+const SPECIAL = flags((byte) => byte < 0x20 || byte === QUOTE || byte === BACKSLASH);
+
+/** Bytes of a string that are looked at one by one; what goes on without an escape is an image, and searched natively. */
+const SHORT_BYTES = 256;
 
 /**
  * The last top-level `model` of a JSON object, as JSON.parse would give it, without making anything of the rest: a body
@@ -49,7 +52,8 @@ class Scanner {
   /** Where the value of the last top-level `model` is; none yet: -1. */
   #start = -1;
   #end = -1;
-  /** The first backslash at or after the place where it was last looked for. */
+  /** The first of each at or after the place where it was last looked for: no stretch is searched twice. */
+  #quote = -1;
   #backslash = -1;
 
   constructor(bytes: Buffer) {
@@ -158,77 +162,90 @@ class Scanner {
 
   #string(): boolean {
     const bytes = this.#bytes;
+    const { length } = bytes;
     let at = this.#at + 1;
-    let short = at + SHORT_BYTES;
     for (;;) {
-      if (at >= short) {
-        const quote = bytes.indexOf(QUOTE, at);
-        if (quote < 0) return false;
-        at = Math.min(quote, this.#backslashFrom(at));
-        short = at + SHORT_BYTES;
-      }
-      // Behind the end this is 0, which no string may have in it.
+      const short = Math.min(at + SHORT_BYTES, length);
+      while (at < short && SPECIAL[bytes[at] ?? 0] === 0) at += 1;
+      if (at === length) return false;
+      if (at === short) at = this.#nextSpecial(at);
       const byte = bytes[at] ?? 0;
       at += 1;
       if (byte === QUOTE) {
         this.#at = at;
         return true;
       }
-      if (byte < 0x20) return false;
-      if (byte !== BACKSLASH) continue;
+      // Behind the end of the text this is 0.
+      if (byte !== BACKSLASH) return false;
       const escaped = bytes[at] ?? 0;
       at += 1;
       if (escaped === LOWER_U) {
         for (let i = 0; i < 4; i += 1) if (!isHex(bytes[at + i] ?? 0)) return false;
         at += 4;
-      } else if (!ESCAPES.has(escaped)) {
+      } else if (ESCAPES[escaped] === 0) {
         return false;
       }
     }
   }
 
-  /** Looked for once for each backslash, not once for each string. */
-  #backslashFrom(at: number): number {
-    if (this.#backslash < at) {
-      const found = this.#bytes.indexOf(BACKSLASH, at);
-      this.#backslash = found < 0 ? Infinity : found;
-    }
-    return this.#backslash;
+  /** The next quote or backslash; the end of the text where there is neither. */
+  #nextSpecial(at: number): number {
+    this.#quote = this.#first(QUOTE, this.#quote, at);
+    this.#backslash = this.#first(BACKSLASH, this.#backslash, at);
+    return Math.min(this.#quote, this.#backslash);
+  }
+
+  #first(byte: number, known: number, at: number): number {
+    if (known >= at) return known;
+    const found = this.#bytes.indexOf(byte, at);
+    return found < 0 ? this.#bytes.length : found;
   }
 
   #number(): boolean {
     const bytes = this.#bytes;
-    if (bytes[this.#at] === MINUS) this.#at += 1;
-    if (bytes[this.#at] === ZERO) this.#at += 1;
-    else if (!this.#digits()) return false;
-    if (bytes[this.#at] === DOT) {
-      this.#at += 1;
-      if (!this.#digits()) return false;
+    let at = this.#at;
+    if (bytes[at] === MINUS) at += 1;
+    const whole = at;
+    at = pastDigits(bytes, at);
+    // No zero leads another digit.
+    if (at === whole || (bytes[whole] === ZERO && at > whole + 1)) return false;
+    if (bytes[at] === DOT) {
+      const start = at + 1;
+      at = pastDigits(bytes, start);
+      if (at === start) return false;
     }
     // Upper case E differs in one bit.
-    if (((bytes[this.#at] ?? 0) | 0x20) === LOWER_E) {
-      this.#at += 1;
-      const sign = bytes[this.#at];
-      if (sign === PLUS || sign === MINUS) this.#at += 1;
-      if (!this.#digits()) return false;
+    if (((bytes[at] ?? 0) | 0x20) === LOWER_E) {
+      const sign = bytes[at + 1];
+      const start = sign === PLUS || sign === MINUS ? at + 2 : at + 1;
+      at = pastDigits(bytes, start);
+      if (at === start) return false;
     }
+    this.#at = at;
     return true;
-  }
-
-  #digits(): boolean {
-    const start = this.#at;
-    while (isDigit(this.#bytes[this.#at] ?? 0)) this.#at += 1;
-    return this.#at > start;
   }
 
   #space(): void {
     const bytes = this.#bytes;
-    for (;;) {
-      const byte = bytes[this.#at];
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
-      this.#at += 1;
-    }
+    let at = this.#at;
+    while (isSpace(bytes[at] ?? 0)) at += 1;
+    this.#at = at;
   }
+}
+
+/** For each byte whether something is true of it: 1 or 0. */
+function flags(is: (byte: number) => boolean): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => Number(is(byte)));
+}
+
+function pastDigits(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isDigit(bytes[at] ?? 0)) at += 1;
+  return at;
+}
+
+function isSpace(byte: number): boolean {
+  return byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
 
 function isDigit(byte: number): boolean {

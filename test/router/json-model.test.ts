@@ -102,6 +102,19 @@ describe('the model in a JSON body', () => {
     );
   });
 
+  it.each([
+    ['lines', '"', `${'y'.repeat(999)}\\n`, '"'],
+    ['strings', '[""', `,"${'y'.repeat(999)}"`, ']'],
+    ['numbers', '[0', `,${'1'.repeat(9)}`, ']'],
+    ['spaces', '', ' '.repeat(1000), '0'],
+  ])('is found in a time that grows no faster than the text, in many %s', (_, opens, part, ends) => {
+    const rest = opens + part.repeat((16 * 1024 * 1024) / part.length) + ends;
+    const began = performance.now();
+    expect(find(`{"rest":${rest},"model":"a"}`)).toEqual({ kind: 'model', model: 'a' });
+    // Each part searched to the end would take minutes.
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
   it('is found however deep the rest nests', () => {
     const deep = 200_000;
     const text = `{"x":${'['.repeat(deep)}${']'.repeat(deep)},"model":"a"}`;
