@@ -122,14 +122,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'race: who waited for a load is served before its model can be evicted',
     file: 'plan-queue.ts',
-    find: `    if (model !== null && !model.removed && takesLeases(model)) grantWaiters(turn, id);
-  }
-
-  let head`,
-    replace: `    void model;
-  }
-
-  let head`,
+    find: `    if (model !== null && !model.removed && takesLeases(model)) grantWaiters(turn, id);`,
+    replace: `    void model;`,
     also: {
       find: `  const { instance } = model;
   if (instance !== null && isLeaving(instance))`,

@@ -57,7 +57,8 @@ export const stopConversation: Handler = async (exchange, context) => {
     await askChild(context.supervisor, lease, 'DELETE', path, null);
   }
   context.conversations.end(name);
-  exchange.response.writeHead(204).end();
+  exchange.response.begin(204, []);
+  exchange.response.end();
 };
 
 function conversationOf({ query, response }: Exchange): string | null {

@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { DownloadError } from '../catalog/hf-cache/hub.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
 import type { Handler } from './context.js';
 import { readModelName } from './model-name.js';
 import { unknownModel } from './models-api.js';
 import { sendError, sendJson } from './respond.js';
+import type { Reply } from './reply.js';
 
 /** `POST /models`: downloads `repo:tag` from the hub; progress comes on `/models/sse`, and unloading it cancels. */
 export const downloadModel: Handler = async (exchange, context) => {
@@ -57,7 +57,7 @@ export function listDownloads(supervisor: Supervisor): readonly object[] {
   }));
 }
 
-async function answer(response: ServerResponse, work: () => Promise<object>): Promise<void> {
+async function answer(response: Reply, work: () => Promise<object>): Promise<void> {
   try {
     sendJson(response, 200, await work());
   } catch (error) {

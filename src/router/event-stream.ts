@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Reply } from './reply.js';
 
 /** A comment now and then keeps proxies from closing a silent stream, and finds clients that are gone. */
 const PING_MILLIS = 30_000;
@@ -15,8 +16,8 @@ export interface EventStream {
   end(): void;
 }
 
-export function openEventStream(request: IncomingMessage, response: ServerResponse): EventStream {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+export function openEventStream(request: IncomingMessage, response: Reply): EventStream {
+  response.begin(200, ['Content-Type', 'text/event-stream', 'Cache-Control', 'no-cache']);
   response.flushHeaders();
   const write = (text: string): void => {
     if (response.destroyed || response.writableEnded) return;

@@ -1,6 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { ModelId } from '../scheduler/units.js';
 import type { ErrorShape } from './respond.js';
+import type { Reply } from './reply.js';
+
+/** What is asked behind the question mark, decoded. */
+export type Query = Pick<URLSearchParams, 'get' | 'has'>;
+
+const NO_QUERY: Query = new URLSearchParams();
 
 /** One request and its response, and what becomes known of it on the way. */
 export class Exchange {
@@ -8,7 +14,7 @@ export class Exchange {
   readonly startedAt: number = performance.now();
   readonly number: number;
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly response: Reply;
   /** True on the unix socket, which only this user can reach. */
   readonly local: boolean;
   readonly method: string;
@@ -25,11 +31,11 @@ export class Exchange {
   waitMillis: number | null = null;
   bodyBytes = 0;
 
-  #query: URLSearchParams | null = null;
+  #query: Query | null = null;
   #gone: AbortController | null = null;
   #left = false;
 
-  constructor(number: number, request: IncomingMessage, response: ServerResponse, local: boolean) {
+  constructor(number: number, request: IncomingMessage, response: Reply, local: boolean) {
     this.number = number;
     this.request = request;
     this.response = response;
@@ -38,8 +44,8 @@ export class Exchange {
     [this.path, this.search] = splitTarget(request.url ?? '');
   }
 
-  get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.search);
+  get query(): Query {
+    this.#query ??= this.search === '' ? NO_QUERY : new URLSearchParams(this.search);
     return this.#query;
   }
 

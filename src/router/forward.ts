@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.js';
 import { headersForChild } from './headers.js';
 import { unknownModel } from './models-api.js';
 import { relay, type ChildRequest, type RelayFailure } from './relay.js';
-import { readBody } from './request-body.js';
+import { ClientGone, readBody } from './request-body.js';
 import { requestedModel } from './requested-model.js';
 import { errorBody, sendError, type ApiError } from './respond.js';
 
@@ -20,7 +20,8 @@ export const useModel: Handler = async (exchange, context) => {
     const model = modelOf(exchange, context, requestedModel({ contentType, query, body: body.bytes }));
     if (model === null) return;
     const conversation = context.conversations.begin(request.headers['x-conversation-id'], model);
-    const signal = conversation === null ? exchange.gone : AbortSignal.any([exchange.gone, conversation.stopped]);
+    const signal = (): AbortSignal =>
+      conversation === null ? exchange.gone : AbortSignal.any([exchange.gone, conversation.stopped]);
     using lease = await waitFor(exchange, context, model, signal);
     await forward(exchange, context, lease, body.bytes.length > 0 ? body.bytes : null);
   } finally {
@@ -55,9 +56,11 @@ export async function waitFor(
   exchange: Exchange,
   context: RouterContext,
   model: string,
-  signal: AbortSignal,
+  signal: () => AbortSignal,
 ): Promise<Lease> {
   const { supervisor, metrics } = context;
+  // Nobody loads a model for a client that has gone.
+  if (exchange.left) throw new ClientGone('the client has gone');
   const since = performance.now();
   try {
     const lease = await supervisor.acquire(model, { autoload: mayLoad(exchange, context.autoload), signal });

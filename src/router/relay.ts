@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import type { Client, Dispatcher } from 'undici';
 import type { ChildPool } from './child-connections.js';
 import type { Exchange } from './exchange.js';
 import { headersForClient, isEventStream } from './headers.js';
+import type { Reply } from './reply.js';
 
 export interface ChildRequest {
   /** Path and query. */
@@ -68,7 +68,7 @@ function isLostConnection(error: Error): boolean {
 /** undici's callbacks, with nothing between them and the client's connection. */
 class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
-  readonly #response: ServerResponse;
+  readonly #response: Reply;
   readonly #onBytes: (bytes: number) => void;
   readonly #settle: (failure: RelayFailure | null) => void;
   #answered = false;
@@ -100,8 +100,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     const headers = headersForClient(controller.rawHeaders as readonly Buffer[]);
     this.#eventStream = isEventStream(headers);
     const response = this.#response;
-    if (statusMessage) response.writeHead(status, statusMessage, headers);
-    else response.writeHead(status, headers);
+    response.begin(status, headers, statusMessage);
     // Headers leave at once, in one packet with what came with them.
     const { socket } = response;
     socket?.cork();

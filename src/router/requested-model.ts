@@ -1,10 +1,11 @@
+import type { Query } from './exchange.js';
 import { modelInJson } from './json-model.js';
 import { boundaryOf, multipartField } from './multipart.js';
 import { BodyError, invalidJson } from './request-body.js';
 
 export interface Asked {
   readonly contentType: string;
-  readonly query: URLSearchParams;
+  readonly query: Query;
   readonly body: Buffer;
 }
 

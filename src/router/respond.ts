@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Reply } from './reply.js';
 
 /** What went wrong, in the words of the API's clients. */
 export interface ApiError {
@@ -14,17 +14,17 @@ export interface ApiError {
 /** Which family of clients asked: they expect errors in different shapes. */
 export type ErrorShape = 'openai' | 'anthropic';
 
-export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+export function sendJson(response: Reply, status: number, body: unknown): void {
   sendText(response, status, 'application/json; charset=utf-8', JSON.stringify(body));
 }
 
-export function sendText(response: ServerResponse, status: number, contentType: string, text: string): void {
+export function sendText(response: Reply, status: number, contentType: string, text: string): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(text))]);
+  response.begin(status, ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(text))]);
   response.end(text);
 }
 
-export function sendError(response: ServerResponse, error: ApiError, shape: ErrorShape = 'openai'): void {
+export function sendError(response: Reply, error: ApiError, shape: ErrorShape = 'openai'): void {
   if (response.headersSent || response.destroyed) return;
   if (error.retryAfterSeconds != null) response.setHeader('Retry-After', String(error.retryAfterSeconds));
   sendJson(response, error.status, errorBody(error, shape));

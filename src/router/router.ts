@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestRefused } from '../supervisor/lease-desk.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
@@ -11,6 +11,7 @@ import { corsHeaders, preflightHeaders, type CorsPolicy } from './cors.js';
 import { Exchange } from './exchange.js';
 import { Metrics } from './metrics.js';
 import { findRoute } from './route-table.js';
+import { Reply } from './reply.js';
 import { BodyError, ClientGone, HeldBodies } from './request-body.js';
 import { errorBody, sendError, type ApiError } from './respond.js';
 import { upgrade } from './upgrade.js';
@@ -70,7 +71,10 @@ export class Router {
   /** A server that is not listening yet. `local`: reachable by this user only, so it needs no key. */
   server(local: boolean): Server {
     const server = createServer(
-      { requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS, noDelay: true },
+      {
+        ...{ requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS },
+        ...{ noDelay: true, ServerResponse: Reply },
+      },
       (request, response) => void this.#handle(request, response, local),
     );
     // A client that asks before it sends its body is told to go on when the body is wanted.
@@ -93,11 +97,11 @@ export class Router {
     void this.#log?.close();
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse, local: boolean): Promise<void> {
+  async #handle(request: IncomingMessage, response: Reply, local: boolean): Promise<void> {
     this.#exchanges += 1;
     const exchange = new Exchange(this.#exchanges, request, response, local);
     const sentBefore = request.socket.bytesWritten;
-    response.once('close', () => {
+    response.on('close', () => {
       if (!response.writableFinished) exchange.leave();
       this.#context.metrics.requested(exchange.model, response.headersSent ? response.statusCode : 0);
       this.#log?.ended(exchange, request.socket.bytesWritten - sentBefore, Date.now());
@@ -118,13 +122,12 @@ export class Router {
       return sendError(response, { status: 400, code: 'bad_request', message: 'the request target is not a path' });
     }
     const isOurs = path.startsWith('/supervisor/');
-    const forPages = isOurs ? [] : corsHeaders(cors, request);
+    if (!isOurs) response.pageHeaders = corsHeaders(cors, request);
     if (method === 'OPTIONS') {
-      response.writeHead(200, [...forPages, ...(isOurs ? [] : preflightHeaders(cors, request)), 'Content-Length', '0']);
+      response.begin(200, [...(isOurs ? [] : preflightHeaders(cors, request)), 'Content-Length', '0']);
       response.end();
       return;
     }
-    for (let i = 0; i + 1 < forPages.length; i += 2) response.setHeader(forPages[i] ?? '', forPages[i + 1] ?? '');
     const isHealth = path === '/health' || path === '/v1/health';
     if (!local && !isHealth && !keys.allows(request)) {
       response.setHeader('WWW-Authenticate', 'Bearer');
@@ -161,7 +164,7 @@ function toApiError(error: unknown, supervisor: Supervisor): ApiError | null {
 }
 
 /** Reads on, into nothing, so that the client comes to read its answer; then the connection is cut. */
-function lingerFor(request: IncomingMessage, response: ServerResponse): void {
+function lingerFor(request: IncomingMessage, response: Reply): void {
   if (response.destroyed || request.destroyed || !response.writableEnded) return;
   request.resume();
   const timer = setTimeout(() => request.destroy(), LINGER_MILLIS);

@@ -49,10 +49,11 @@ export async function upgrade(
     const name = query.get('model');
     const entry = name === null ? null : supervisor.resolve(name);
     if (entry === null || path.startsWith('/supervisor/')) return refuse(socket, unknownModel(supervisor, name));
+    gone.signal.throwIfAborted();
     const early = keepEarly(socket, head, leave);
     const wanted = query.get('autoload');
     const mayLoad = wanted === null ? autoload : wanted === 'true' || wanted === '1';
-    using lease = await supervisor.acquire(entry.id, { autoload: mayLoad, signal: gone.signal });
+    using lease = await supervisor.acquire(entry.id, { autoload: mayLoad, signal: () => gone.signal });
     metrics.requested(entry.id, 101);
     await carry(request, socket, early(), lease, context);
   } catch (error) {

@@ -23,6 +23,8 @@ export function planQueue(turn: Turn): void {
     if (model !== null && !model.removed && takesLeases(model)) grantWaiters(turn, id);
   }
 
+  // A turn of a request to a model that is up ends here.
+  if (turn.state.queue.length === 0) return;
   let head: ModelId | null = null;
   let ledger = ledgerOf(turn.state);
   for (const [index, { model: id }] of turn.state.queue.entries()) {

@@ -5,8 +5,10 @@ type RunningState = Pick<State, 'models' | 'running'>;
 
 /** Every live instance with its model, stopping ones included, oldest generation first; a catalog may be far longer. */
 export function runningOf(state: RunningState): readonly (readonly [model: ModelId, instance: Instance])[] {
-  return state.running.flatMap((id) => {
+  const running: (readonly [model: ModelId, instance: Instance])[] = [];
+  for (const id of state.running) {
     const instance = state.models[id]?.instance;
-    return instance ? [[id, instance] as const] : [];
-  });
+    if (instance) running.push([id, instance]);
+  }
+  return running;
 }

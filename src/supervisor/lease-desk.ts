@@ -28,10 +28,20 @@ export class RequestRefused extends Error {
   }
 }
 
+/** How a request asks for its model. */
+export interface Asking {
+  /** Whether the model may be loaded for it. */
+  readonly autoload: boolean;
+  /** Takes the request out of the queue at once when it aborts; asked for only when the request has to wait. */
+  readonly signal: () => AbortSignal;
+}
+
 interface Waiting {
   readonly model: ModelId;
   readonly granted: (lease: Lease) => void;
   readonly refused: (error: Error) => void;
+  /** Called once it is over; null: nothing is to be done. */
+  settled: (() => void) | null;
 }
 
 /** Where requests wait for the scheduler's word. Each gets exactly one outcome, and each lease ends exactly once. */
@@ -44,38 +54,25 @@ export class LeaseDesk {
     this.#dispatch = dispatch;
   }
 
-  /**
-   * Waits until the model can be used. `signal` takes the request out of the queue at once. Rejects with
-   * RequestRefused, or with the signal's reason.
-   */
-  acquire(model: ModelId, options: { readonly autoload: boolean; readonly signal: AbortSignal }): Promise<Lease> {
-    const { autoload, signal } = options;
+  /** Waits until the model can be used. Rejects with RequestRefused, or with the signal's reason. */
+  acquire(model: ModelId, { autoload, signal }: Asking): Promise<Lease> {
     const request = `r${this.#next}`;
     this.#next += 1;
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(reasonOf(signal));
-        return;
-      }
-      const leave = (): void => {
-        if (!this.#waiting.delete(request)) return;
-        this.#dispatch({ type: 'request-ended', request, model });
-        reject(reasonOf(signal));
-      };
-      const settled = (): void => signal.removeEventListener('abort', leave);
-      this.#waiting.set(request, {
-        model,
-        granted: (lease) => {
-          settled();
-          resolve(lease);
-        },
-        refused: (error) => {
-          settled();
-          reject(error);
-        },
-      });
-      signal.addEventListener('abort', leave, { once: true });
+      const waiting: Waiting = { model, granted: resolve, refused: reject, settled: null };
+      this.#waiting.set(request, waiting);
       this.#dispatch({ type: 'request', request, model, autoload });
+      // Nearly all have their answer now, and need not be watched.
+      if (!this.#waiting.has(request)) return;
+      const leaves = signal();
+      const leave = (): void => {
+        if (this.#take(request) === null) return;
+        this.#dispatch({ type: 'request-ended', request, model });
+        reject(reasonOf(leaves));
+      };
+      if (leaves.aborted) return leave();
+      leaves.addEventListener('abort', leave, { once: true });
+      waiting.settled = () => leaves.removeEventListener('abort', leave);
     });
   }
 
@@ -94,6 +91,7 @@ export class LeaseDesk {
   #take(request: RequestId): Waiting | null {
     const waiting = this.#waiting.get(request) ?? null;
     this.#waiting.delete(request);
+    waiting?.settled?.();
     return waiting;
   }
 

@@ -39,7 +39,7 @@ import { DeviceWatch, type DeviceWatchOptions } from './device-watch.js';
 import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
-import { LeaseDesk, RequestRefused, type Lease } from './lease-desk.js';
+import { LeaseDesk, RequestRefused, type Asking, type Lease } from './lease-desk.js';
 import { Listeners } from './listeners.js';
 import { SchedulerLoop, type Turned } from './loop.js';
 import { Measuring } from './measuring.js';
@@ -317,8 +317,8 @@ export class Supervisor {
   }
 
   /** See LeaseDesk.acquire. */
-  acquire(model: ModelId, options: { readonly autoload: boolean; readonly signal: AbortSignal }): Promise<Lease> {
-    return this.#hands.leases.acquire(model, options);
+  acquire(model: ModelId, asking: Asking): Promise<Lease> {
+    return this.#hands.leases.acquire(model, asking);
   }
 
   /**
