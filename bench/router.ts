@@ -1,18 +1,20 @@
 /**
- * What the router costs: `npm run bench:router -- [--llama-server PATH] [--seconds 3] [--requests 100000]`. The same
- * child answers directly, behind nginx (where it is installed) and behind us; behind the router of a llama-server only
- * its own children can answer, so there it is `/tokenize` of a tiny model, and the same for us.
+ * What the router costs: `npm run bench:router -- [--llama-server PATH] [--seconds 2] [--rounds 3] [--requests 100000]
+ * [--part loads|streams|memory|stock]…`. The same child answers directly, behind nginx (where it is installed) and behind
+ * us; behind the router of a llama-server (that of LLM_TUI_RIG where none is named) only its own children can answer, so
+ * there it is `/tokenize` of a tiny model, and the same for us. All take turns, and the median turn counts.
  */
 import { rmSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { load, quantile, streamDelays, type LoadResult } from './load.js';
+import { load, type LoadResult } from './load.js';
 import { costOf, direct, llamaAlone, nginx, ours, scratchDirectory, stock, type Served } from './proxies.js';
+import { compareStreams } from './streams.js';
 
 const CONNECTIONS = [1, 16, 64];
-const STREAMS = 32;
+const MEMORY_STEP = 10_000;
 const MODEL = 'sample-small';
 
 interface Row extends LoadResult {
@@ -24,14 +26,23 @@ interface Row extends LoadResult {
 const { values } = parseArgs({
   options: {
     'llama-server': { type: 'string' },
-    seconds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '3' },
+    part: { type: 'string', multiple: true, default: ['loads', 'streams', 'memory', 'stock'] },
     requests: { type: 'string', default: '100000' },
   },
 });
 const millis = Number(values.seconds) * 1000;
+const rounds = Number(values.rounds);
+const rig = process.env['LLM_TUI_RIG'];
+const binary = values['llama-server'] ?? (rig === undefined ? undefined : join(rig, 'bin/llama-server'));
+const wants = (part: string): boolean => values.part.includes(part);
 
 const smallBody = Buffer.from(JSON.stringify({ model: MODEL, content: 'Say something.' }));
 const largeBody = Buffer.from(JSON.stringify({ model: MODEL, content: 'All work and no play. '.repeat(47_000) }));
+/** Short strings with escapes in them, unlike the one above. */
+const messages = Array.from({ length: 4600 }, () => ({ role: 'user', content: 'All "work",\nno play.\n'.repeat(8) }));
+const chatBody = Buffer.from(JSON.stringify({ messages, model: MODEL }));
 
 async function measure(served: Served, connections: number, body: Buffer): Promise<Row> {
   const common = { port: served.port, path: '/tokenize', body, connections };
@@ -56,8 +67,13 @@ async function compare(all: readonly Served[], body: Buffer, what: string): Prom
   const rows: Row[] = [];
   console.log(`\n${what}`);
   for (const connections of CONNECTIONS) {
-    for (const served of all) {
-      const row = await measure(served, connections, body);
+    const taken = new Map<Served, Row[]>(all.map((served) => [served, []]));
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [served, turns] of taken) turns.push(await measure(served, connections, body));
+    }
+    for (const turns of taken.values()) {
+      const row = turns.sort((a, b) => a.perSecond - b.perSecond)[turns.length >> 1];
+      if (row === undefined) continue;
       print(row);
       rows.push(row);
     }
@@ -65,26 +81,17 @@ async function compare(all: readonly Served[], body: Buffer, what: string): Prom
   return rows;
 }
 
-async function streams(all: readonly Served[]): Promise<void> {
-  console.log(`\n${STREAMS} streams of 50 events a second: from the child's write to the client`);
-  for (const served of all) {
-    const delays = await streamDelays(served.port, '/v1/chat/completions', smallBody, STREAMS);
-    const at = (share: number): string => `${quantile(delays, share).toFixed(2)} ms`;
-    console.log(
-      `  ${served.name.padEnd(20)} p50 ${at(0.5)}, p99 ${at(0.99)}, p99.9 ${at(0.999)}, ${delays.length} events`,
-    );
-  }
-}
-
 async function memory(served: Served): Promise<void> {
   const requests = Number(values.requests);
   const common = { port: served.port, path: '/tokenize', body: smallBody, connections: 16, millis: 600_000 };
-  await load({ ...common, requests: requests / 5 });
-  const before = costOf(served.pid).rssBytes;
-  await load({ ...common, requests });
-  const after = costOf(served.pid).rssBytes;
-  const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-  console.log(`\nmemory of ${served.name}: ${mib(before)} before, ${mib(after)} after ${requests} requests more`);
+  const mib = (): string => (costOf(served.pid).rssBytes / 1024 / 1024).toFixed(0);
+  await load({ ...common, requests: MEMORY_STEP });
+  const steps = [mib()];
+  for (let done = 0; done < requests; done += MEMORY_STEP) {
+    await load({ ...common, requests: MEMORY_STEP });
+    steps.push(mib());
+  }
+  console.log(`\nmemory of ${served.name} after each ${MEMORY_STEP} requests, in MiB: ${steps.join(' ')}`);
 }
 
 function verdict(rows: readonly Row[]): void {
@@ -93,8 +100,9 @@ function verdict(rows: readonly Row[]): void {
   if (!alone || !theirs || !mine) return;
   const added = (row: Row): number => row.p50Millis - alone.p50Millis;
   console.log(
-    `\nat 16 connections: ${(mine.perSecond / theirs.perSecond).toFixed(2)} × the requests per second of the stock router, ` +
-      `added p50 ${added(mine).toFixed(2)} ms against ${added(theirs).toFixed(2)} ms`,
+    `\nat 16 connections: ${(mine.perSecond / theirs.perSecond).toFixed(2)} × the requests per second of the stock router ` +
+      `(goal: 3), added p50 ${added(mine).toFixed(2)} ms against ${added(theirs).toFixed(2)} ms: ` +
+      `${(added(mine) / added(theirs)).toFixed(2)} of it (goal: 0.4)`,
   );
 }
 
@@ -122,12 +130,14 @@ try {
   else started.push(proxy);
   const us = await ours(directory, models, null);
   started.push(us);
-  await compare(started, smallBody, 'small bodies, instant child');
-  await compare(started, largeBody, 'bodies of 1 MB, instant child');
-  await streams(started);
-  await memory(us);
-  const binary = values['llama-server'];
-  if (binary !== undefined) {
+  if (wants('loads')) {
+    await compare(started, smallBody, 'small bodies, instant child');
+    await compare(started, largeBody, 'bodies of 1 MB, instant child');
+    await compare(started, chatBody, 'chats of 1 MB, instant child');
+  }
+  if (wants('streams')) await compareStreams(child, proxy === null ? [] : [proxy], us, smallBody, rounds);
+  if (wants('memory')) await memory(us);
+  if (wants('stock') && binary !== undefined) {
     const llama = [await llamaAlone(model, binary), await stock(models, binary), await ours(directory, models, binary)];
     started.push(...llama);
     verdict(await compare(llama, smallBody, 'small bodies, /tokenize of a real llama-server'));

@@ -7,6 +7,7 @@ import { MODEL_OPTIONS } from './known-keys.js';
 import { findShards, inspectFiles, type ModelPaths } from './model-files.js';
 import { commaList, type ModelSettings } from './model-settings.js';
 import { findOption, type OptionTable } from './option-table.js';
+import { withoutSecrets } from './secrets.js';
 
 /** One model with all that is said of it, every source laid over the one before. */
 export interface ModelDraft {
@@ -49,7 +50,7 @@ export async function buildEntry(draft: ModelDraft, context: BuildContext): Prom
   const { settings, found } = draft;
   const { paths, problem } = await pathsOf(settings, found);
   const look = paths === null ? null : await inspectFiles(paths, context.headers);
-  const options = childOptions(settings, context.options);
+  const { options, secrets } = withoutSecrets(childOptions(settings, context.options), context.options);
   // A child that fetches its model makes the file itself.
   const absentIsFine = !context.needsModelFile || (fetchesModel(settings) && look?.files === null);
   const invalid = absentIsFine ? null : (problem ?? look?.problem ?? null);
@@ -61,6 +62,7 @@ export async function buildEntry(draft: ModelDraft, context: BuildContext): Prom
     source: draft.source,
     options,
     args: renderArgs(options),
+    ...(Object.keys(secrets).length === 0 ? {} : { secrets }),
     files: look?.files ?? null,
     header: look?.header ?? null,
     invalid,

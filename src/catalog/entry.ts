@@ -52,10 +52,12 @@ export interface CatalogEntry {
   readonly aliases: readonly string[];
   readonly tags: readonly string[];
   readonly source: EntrySource;
-  /** Options of the child, in the order in which they take effect; no router-owned or preset-only ones. */
+  /** Options of the child, in the order in which they take effect; no router-owned or preset-only ones, no secrets. */
   readonly options: readonly ChildOption[];
   /** The same as an argument list, e.g. `['--model', '/m/a.gguf', '--ctx-size', '4096']`. */
   readonly args: readonly string[];
+  /** Tokens and the like that the child is told in its environment, by variable; absent: none. Never shown. */
+  readonly secrets?: Readonly<Record<string, string>>;
   /** Null for engines that need no file (`sim`). */
   readonly files: ModelFiles | null;
   readonly header: GgufSummary | null;

@@ -1,4 +1,5 @@
 import { printable, quote } from './quote.js';
+import { isSecret } from './secrets.js';
 
 /** One `key = value` line. */
 export interface PresetKey {
@@ -88,7 +89,10 @@ class Reader {
     }
     const match = KEY_LINE.exec(text);
     if (match === null) {
-      const what = `"${printable(text, LONGEST_LINE)}"${hintFor(text)}`;
+      const looksSecret = isSecret(/[\w-]+/u.exec(text)?.[0] ?? '');
+      const what = looksSecret
+        ? `it may hold a secret${hintFor(text)}`
+        : `"${printable(text, LONGEST_LINE)}"${hintFor(text)}`;
       this.#refuse(line, `cannot be read and is left out: ${what}`, `cannot be read: ${what}`);
       return;
     }
@@ -146,15 +150,16 @@ class Reader {
     const at = raw.search(/[;#]/u);
     const kept = at < 0 ? raw : raw.slice(0, at);
     const value = trimBlanks(kept);
+    const shown = isSecret(key) ? 'what is not shown' : quote(value);
     if (at >= 0 && cutsValue(kept, raw.slice(at))) {
       const sign = raw.charAt(at);
-      this.say(
-        line,
-        `"${sign}" cut the value of ${quote(key)} to ${quote(value)}: it begins a comment, also inside a value`,
-      );
+      this.say(line, `"${sign}" cut the value of ${quote(key)} to ${shown}: it begins a comment, also inside a value`);
     }
     if (/^(["']).*\1$/su.test(value)) {
-      this.say(line, `the quotes are part of the value of ${quote(key)}: ${printable(value, 80)}; leave them out`);
+      this.say(
+        line,
+        `the quotes are part of the value of ${quote(key)}: ${isSecret(key) ? shown : printable(value, 80)}; leave them out`,
+      );
     }
     if (value.endsWith('\\')) {
       this.say(
@@ -164,7 +169,7 @@ class Reader {
     }
     if (/^~(?:\/|$)/u.test(value)) this.say(line, `"~" in ${quote(key)} is not replaced; write the whole path`);
     if (/(?:^|\/)\$\{?[A-Za-z_]/u.test(value)) {
-      this.say(line, `the variable in ${quote(key)} is not replaced: ${quote(value)}; write its value`);
+      this.say(line, `the variable in ${quote(key)} is not replaced: ${shown}; write its value`);
     }
     return value;
   }

@@ -6,27 +6,38 @@ const SCREEN_FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['--read-only', false],
 ]);
 
+/** Flags with a secret for a value, and the variables that say the same. */
+const SECRET_FLAGS: ReadonlyMap<string, string> = new Map([
+  ['--api-key', 'LLAMA_API_KEY'],
+  ['--hf-token', 'HF_TOKEN'],
+  ['-hft', 'HF_TOKEN'],
+]);
+
 /**
- * What serve is started with: the arguments less those of the screen. Keys go on in the environment: anybody can read
- * the arguments of a process.
+ * What serve is started with: the arguments less those of the screen. Secrets go on in the environment: anybody can
+ * read the arguments of a process.
  */
 export function argsForServe(args: readonly string[]): {
   readonly argv: readonly string[];
-  readonly keys: readonly string[];
+  /** By variable; of several keys all, of several tokens the last. */
+  readonly secrets: Readonly<Record<string, string>>;
 } {
   const argv: string[] = [];
-  const keys: string[] = [];
+  const secrets: Record<string, string> = {};
   for (let i = 0; i < args.length; i += 1) {
     const [flag = '', ...inline] = (args[i] ?? '').split('=');
-    const takesValue = flag === '--api-key' || SCREEN_FLAGS.get(flag) === true;
-    if (flag !== '--api-key' && !SCREEN_FLAGS.has(flag)) {
+    const variable = SECRET_FLAGS.get(flag);
+    if (variable === undefined && !SCREEN_FLAGS.has(flag)) {
       argv.push(args[i] ?? '');
       continue;
     }
+    const takesValue = variable !== undefined || SCREEN_FLAGS.get(flag) === true;
     const value = takesValue && inline.length === 0 ? args[(i += 1)] : inline.join('=');
-    if (flag === '--api-key' && value !== undefined) keys.push(value);
+    if (variable === undefined || value === undefined) continue;
+    const earlier = flag === '--api-key' ? secrets[variable] : undefined;
+    secrets[variable] = earlier === undefined ? value : `${earlier},${value}`;
   }
-  return { argv, keys };
+  return { argv, secrets };
 }
 
 /** Flags that say where a supervisor is, or how it ends, and not what it does. */
@@ -38,15 +49,15 @@ const FLAGS_OF_PLACE: ReadonlyMap<string, boolean> = new Map([
 
 /** True when the arguments ask for nothing but a screen, wherever that may be. */
 export function asksForNothing(args: readonly string[]): boolean {
-  const { argv, keys } = argsForServe(args);
-  return keys.length === 0 && without(argv, FLAGS_OF_PLACE).length === 0;
+  const { argv, secrets } = argsForServe(args);
+  return Object.keys(secrets).length === 0 && without(argv, FLAGS_OF_PLACE).length === 0;
 }
 
-/** The same for two supervisors that would do the same. Keys count, but cannot be read from it. */
+/** The same for two supervisors that would do the same. Secrets count, but cannot be read from it. */
 export function flagsKey(args: readonly string[], environment: NodeJS.ProcessEnv = process.env): string {
-  const { argv, keys } = argsForServe(args);
-  const allKeys = keys.length > 0 ? keys.join(',') : (environment['LLAMA_API_KEY'] ?? '');
-  const all = JSON.stringify([without(argv, FLAGS_OF_PLACE), allKeys]);
+  const { argv, secrets } = argsForServe(args);
+  const told = [...new Set(SECRET_FLAGS.values())].map((name) => secrets[name] ?? environment[name] ?? '');
+  const all = JSON.stringify([without(argv, FLAGS_OF_PLACE), ...told]);
   return createHash('sha256').update(all).digest('hex').slice(0, 16);
 }
 

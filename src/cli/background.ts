@@ -41,8 +41,8 @@ export async function startInBackground(args: readonly string[], paths: Paths): 
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   });
   const log = openSync(paths.serveLog, 'a', 0o600);
-  const { argv, keys } = argsForServe(args);
-  const env = keys.length === 0 ? process.env : { ...process.env, LLAMA_API_KEY: keys.join(',') };
+  const { argv, secrets } = argsForServe(args);
+  const env = { ...process.env, ...secrets };
   const child = spawn(process.execPath, [...NODE_ARGS, process.argv[1] ?? '', 'serve', ...argv, '--owned'], {
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],

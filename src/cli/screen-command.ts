@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { connectSupervisor } from '../client/supervisor-client.js';
@@ -67,7 +68,19 @@ export async function attachCommand(flags: ClientFlags, screen: ScreenFlags): Pr
   await showScreen(client, false, screen);
 }
 
+/** Where processors are short, drawing waits, and no token of a stream does. */
+const SCREEN_PRIORITY = constants.priority.PRIORITY_LOW;
+
+function giveWayToStreams(): void {
+  try {
+    setPriority(SCREEN_PRIORITY);
+  } catch {
+    // Some systems let nobody change it: then it stays as it is.
+  }
+}
+
 async function showScreen(client: SupervisorClient, ownsSupervisor: boolean, flags: ScreenFlags): Promise<void> {
+  giveWayToStreams();
   // Ink and React load only here: commands without a screen start faster without them.
   const { runScreen } = await import('../../components/render.js');
   const outcome = await runScreen({ client, ownsSupervisor, attachCommand: attachCommandLine(), ...flags });

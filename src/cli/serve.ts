@@ -5,7 +5,8 @@ import { tryLock, type FileLock } from '../../native/flock.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
 import { CatalogReader } from '../catalog/catalog-reader.js';
 import { hfCacheDirectory } from '../catalog/hf-cache/cache-directory.js';
-import { hubAccess } from '../catalog/hf-cache/hub.js';
+import { hubAccess, type HubAccess } from '../catalog/hf-cache/hub.js';
+import { withoutSecrets } from '../catalog/secrets.js';
 import { SourceWatch } from '../catalog/source-watch.js';
 import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
@@ -92,7 +93,9 @@ export async function startServing(
     const catalog = await reader.read();
     if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
     const probes = createProbes(probesFor({ engine, sim }, paths));
-    const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, probes);
+    const { secrets } = withoutSecrets(commandLine, engine.options);
+    const access = hubAccess({ ...process.env, ...secrets });
+    const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, access, probes);
     supervisor.notice(...leftovers);
     return await open(flags, paths, supervisor, probes, say, () => lock.release());
   } catch (error) {
@@ -141,6 +144,7 @@ function makeSupervisor(
   paths: Paths,
   { engine }: ChosenEngine,
   { reader, catalog }: { readonly reader: CatalogReader; readonly catalog: LoadedCatalog },
+  access: HubAccess,
   probes: CombinedProbe,
 ): Supervisor {
   const settings: Settings = {
@@ -166,7 +170,7 @@ function makeSupervisor(
     engine,
     catalog,
     readCatalog: () => reader.read(),
-    hub: { cache: engine.simulated ? null : hfCacheDirectory(process.env), access: hubAccess(process.env) },
+    hub: { cache: engine.simulated ? null : hfCacheDirectory(process.env), access },
     specOf: (entry, sample) => toModelSpec(entry, engine.estimate(entry, sample.devices), startedBy, fits),
     sample: (trees) => probes.sample(trees),
     pins: new PinStore(paths.stateDirectory),

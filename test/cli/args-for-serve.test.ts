@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { argsForServe, asksForNothing, flagsKey } from '../../src/cli/args-for-serve.js';
 
 describe('what a supervisor in the background is started with', () => {
-  it('has no keys among its arguments, where everybody could read them', () => {
-    const { argv, keys } = argsForServe(['--api-key', 'one', '--port', '1', '--api-key=two=2', '--sample-models']);
+  it('has no keys and tokens among its arguments, where everybody could read them', () => {
+    const keys = ['--api-key', 'one', '--port', '1', '--api-key=two=2'];
+    const { argv, secrets } = argsForServe([...keys, '--hf-token', 'hf_a', '-hft=hf_b', '--sample-models']);
     expect(argv).toEqual(['--port', '1', '--sample-models']);
-    expect(keys).toEqual(['one', 'two=2']);
+    expect(secrets).toEqual({ LLAMA_API_KEY: 'one,two=2', HF_TOKEN: 'hf_b' });
   });
 
   it('has no flags of the screen', () => {
@@ -15,7 +16,7 @@ describe('what a supervisor in the background is started with', () => {
 
   it('has everything else as it was given', () => {
     const args = ['--models-dir', '/a b', '--ctx-size=4096', '-ngl', '99'];
-    expect(argsForServe(args)).toEqual({ argv: args, keys: [] });
+    expect(argsForServe(args)).toEqual({ argv: args, secrets: {} });
   });
 });
 

@@ -42,7 +42,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
         ...renderArgs(role === 'measure' ? [] : verbosityOptions(launch, options, environment)),
         ...(role === 'measure' ? ['--offline'] : []),
       ],
-      env: { ...childEnvironment(environment, { port, childRole: role }), ...visible?.environment },
+      env: { ...childEnvironment(environment, { port, childRole: role }), ...entry.secrets, ...visible?.environment },
       ...(visible === null ? {} : { deviceNames: visible.names }),
     });
   };
@@ -59,6 +59,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     const placed = visible === null ? launch : { ...launch, devices: visible.devices };
     const env = {
       ...childEnvironment(environment, { port: launch.port, childRole: 'measure' }),
+      ...launch.entry.secrets,
       ...visible?.environment,
       GGML_NO_BACKTRACE: '1',
     };
