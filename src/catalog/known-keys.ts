@@ -17,10 +17,25 @@ export const MODEL_OPTIONS: readonly string[] = ['model', 'model-url', 'docker-r
  */
 export const ONE_MODEL_OPTIONS: readonly string[] = ['model', 'mmproj', 'alias', 'tags', 'hf-repo'];
 
+/**
+ * What gives llama-server's own page tools, some of which run commands. The page would ask the router for them, which has
+ * none; a child that had them would only be one more door.
+ */
+const OF_PAGE_TOOLS: ReadonlySet<string> = new Set([
+  ...['tools', 'tools-runtime', 'mcp-servers-config', 'mcp-servers-json', 'agent'],
+  ...['ui-mcp-proxy', 'webui-mcp-proxy'],
+]);
+
+export function isOfPageTools(name: string): boolean {
+  return OF_PAGE_TOOLS.has(name);
+}
+
 const ROUTER_OWNED: ReadonlySet<string> = new Set([
   'host',
   'port',
   'reuse-port',
+  'api-prefix',
+  'path',
   'api-key',
   'api-key-file',
   'ssl-key-file',

@@ -22,7 +22,10 @@ export function childFlags(
     const key = flag.replace(/^--?/u, '');
     const match = findOption(table, key);
     if (match === null) throw new UsageError(unknownFlag(flag, key, table, engine, routerFlags));
-    const { name, takesValue } = match.spec;
+    const { name, aliases, takesValue } = match.spec;
+    // What the router knows by a longer name must not go to the models instead.
+    const ours = [name, ...aliases].find((spelling) => routerFlags.includes(spelling));
+    if (ours !== undefined && !match.negated) throw new UsageError(`${flag} is not taken; write --${ours}.`);
     if (!takesValue) {
       options.push({ name, value: !match.negated });
       continue;

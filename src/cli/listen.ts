@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import type { Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Server } from 'node:net';
 import type { ServeFlags } from './serve-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 
 /** Listens for clients. Throws CommandFailed when somebody else has the port, UsageError for one that cannot be, with one sentence. */
-export async function listenAt(server: Server, { host, port }: ServeFlags): Promise<void> {
+export async function listenAt(server: Server, { host, port, reusePort }: ServeFlags): Promise<void> {
   try {
-    server.listen({ host, port });
+    server.listen({ host, port, reusePort });
     await once(server, 'listening');
   } catch (cause) {
     const sentence = sayListenError(cause, host, port);
@@ -24,6 +23,8 @@ function sayListenError(error: unknown, host: string, port: number): string {
       return `Port ${port} on ${host} is in use by another program; choose another with --port.`;
     case 'EACCES':
       return `Port ${port} on ${host} may not be used by this user; choose one above 1023 with --port.`;
+    case 'ENOTSUP':
+      return 'This system cannot share a port (--reuse-port).';
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

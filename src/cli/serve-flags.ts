@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { DEFAULT_CORS, type CorsPolicy } from '../router/cors.js';
+import type { TlsFiles } from '../router/router.js';
 import type { AdmissionMode, PolicyName } from '../scheduler/state.js';
 import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
 import { flagsKey } from './args-for-serve.js';
+import { readTlsFiles } from './tls-files.js';
 import { UsageError } from './usage-error.js';
 
 /** What `serve` is started with. */
@@ -39,6 +41,12 @@ export interface ServeFlags {
   readonly killHung: boolean;
   readonly maxBodyBytes: Bytes;
   readonly cors: CorsPolicy;
+  /** Reuses a port that others listen on as well, who said the same. */
+  readonly reusePort: boolean;
+  readonly tls: TlsFiles | null;
+  /** With a slash before and none behind; empty: none. */
+  readonly prefix: string;
+  readonly pageDirectory: string | null;
   /** How long a child may be silent in the middle of a request; 0: for ever. */
   readonly timeoutMillis: Millis;
   /** The file; empty: one in the state directory; null: requests are not logged. */
@@ -64,7 +72,10 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     '--no-models-autoload',
     '--idle-timeout',
   ],
-  'Listening:': ['--host', '--port', '--api-key', '--api-key-file', '--max-body'],
+  'Listening:': [
+    ...['--host', '--port', '--reuse-port', '--api-key', '--api-key-file', '--ssl-key-file', '--ssl-cert-file'],
+    ...['--api-prefix', '--path', '--max-body'],
+  ],
   'Memory and waiting:': [
     '--models-memory-margin',
     '--host-memory-margin',
@@ -96,7 +107,12 @@ export function addServeFlags(command: Command): Command {
     flag('--host <address>', 'address to listen on', 'LLAMA_ARG_HOST').default('127.0.0.1'),
     flag('--port <port>', 'port to listen on; 0 picks a free one', 'LLAMA_ARG_PORT').default('8080'),
     flag('--api-key <keys>', 'keys that clients need, separated by commas', 'LLAMA_API_KEY'),
-    flag('--api-key-file <file>', 'file with one key a line'),
+    flag('--api-key-file <file>', 'file with one key a line', 'LLAMA_ARG_API_KEY_FILE'),
+    flag('--reuse-port', 'share the port with others who say the same'),
+    flag('--ssl-key-file <file>', 'private key (PEM), to speak TLS', 'LLAMA_ARG_SSL_KEY_FILE'),
+    flag('--ssl-cert-file <file>', 'its certificate (PEM)', 'LLAMA_ARG_SSL_CERT_FILE'),
+    flag('--api-prefix <path>', 'what stands before every path, e.g. /llm', 'LLAMA_ARG_API_PREFIX'),
+    flag('--path <dir>', 'files of a page, which is served beside the API', 'LLAMA_ARG_STATIC_PATH'),
     flag(
       '--models-max <n>',
       'models loaded at the same time at most; 0: memory alone decides',
@@ -217,8 +233,12 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
       origins: text('corsOrigins') ?? DEFAULT_CORS.origins,
       methods: text('corsMethods') ?? DEFAULT_CORS.methods,
       headers: text('corsHeaders') ?? DEFAULT_CORS.headers,
-      credentials: given['corsCredentials'] !== false,
+      credentials: given['corsCredentials'] !== false && !saysNo(process.env['LLAMA_ARG_CORS_CREDENTIALS']),
     },
+    reusePort: given['reusePort'] === true || saysYes(process.env['LLAMA_ARG_REUSE_PORT']),
+    tls: readTlsFiles(text('sslKeyFile'), text('sslCertFile')),
+    prefix: prefixOf(text('apiPrefix') ?? ''),
+    pageDirectory: directoryOf(text('path')),
     timeoutMillis: whole('timeout', '--timeout', 1e6) * 1000,
     logRequests: given['logRequests'] === true ? '' : text('logRequests'),
     journalBytes: given['journal'] === false ? 0 : whole('journalSize', '--journal-size', 1e6) * MIB,
@@ -230,7 +250,26 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
 
 function autoloadOf(flag: string | boolean | undefined): boolean {
   if (flag === false) return false;
-  return !/^(0|false|off|disabled)$/iu.test(process.env['LLAMA_ARG_MODELS_AUTOLOAD'] ?? '') || flag === true;
+  return !saysNo(process.env['LLAMA_ARG_MODELS_AUTOLOAD']) || flag === true;
+}
+
+function saysNo(value: string | undefined): boolean {
+  return /^(?:0|false|off|disabled)$/iu.test(value ?? '');
+}
+
+function saysYes(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && !saysNo(value);
+}
+
+function prefixOf(given: string): string {
+  const prefix = given.replace(/\/+$/u, '');
+  if (prefix === '' || /^(?:\/[\w.~-]+)+$/u.test(prefix)) return prefix;
+  throw new UsageError(`--api-prefix takes a path that begins with a slash, like /llm, not '${given}'.`);
+}
+
+function directoryOf(path: string | null): string | null {
+  if (path === null || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+  throw new UsageError(`--path ${path} is no directory.`);
 }
 
 function keysInFile(path: string | null): readonly string[] {

@@ -18,7 +18,7 @@ import { launchContext } from '../measurements/key.js';
 import { MeasurementStore } from '../measurements/store.js';
 import { AccessLog } from '../router/access-log.js';
 import { ApiKeys } from '../router/auth.js';
-import { Router } from '../router/router.js';
+import { Router, type RouterOptions } from '../router/router.js';
 import { DEFAULT_SETTINGS } from '../scheduler/default-settings.js';
 import type { Settings } from '../scheduler/state.js';
 import { InstanceRecords } from '../supervisor/instance-records.js';
@@ -33,6 +33,7 @@ import { returnWhatIsFreed } from './freed-memory.js';
 import { isLoopback, listenAt, listenOnSocket } from './listen.js';
 import { OwnerWatch } from './owner-watch.js';
 import type { ServeFlags } from './serve-flags.js';
+import { uiSettings } from './ui-settings.js';
 import { AlreadyRunning, UsageError } from './usage-error.js';
 import { VERSION } from './version.js';
 
@@ -97,7 +98,8 @@ export async function startServing(
     const access = hubAccess({ ...process.env, ...secrets });
     const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, access, probes);
     supervisor.notice(...leftovers);
-    return await open(flags, paths, supervisor, probes, say, () => lock.release());
+    const page = { pageDirectory: flags.pageDirectory, uiSettings: uiSettings(commandLine) };
+    return await open(flags, paths, supervisor, probes, page, say, () => lock.release());
   } catch (error) {
     lock.release();
     throw error;
@@ -218,6 +220,7 @@ async function open(
   paths: Paths,
   supervisor: Supervisor,
   probes: CombinedProbe,
+  page: Pick<RouterOptions, 'pageDirectory' | 'uiSettings'>,
   say: (line: string) => void,
   unlock: () => void,
 ): Promise<Serving> {
@@ -243,6 +246,9 @@ async function open(
   const owner = new OwnerWatch({ owned: flags.owned, onClose: flags.onClose, stop });
   const router = new Router({
     supervisor,
+    ...page,
+    prefix: flags.prefix,
+    tls: flags.tls,
     keys: new ApiKeys(flags.apiKeys),
     cors: flags.cors,
     maxBodyBytes: flags.maxBodyBytes,
@@ -256,7 +262,9 @@ async function open(
     await listenAt(network, flags);
     const { port, address } = network.address() as AddressInfo;
     await listenOnSocket(router.server(true), paths.socket);
-    supervisor.listensAt(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, address);
+    const scheme = flags.tls === null ? 'http' : 'https';
+    const host = address.includes(':') ? `[${address}]` : address;
+    supervisor.listensAt(`${scheme}://${host}:${port}${flags.prefix}`, address);
   } catch (error) {
     router.close();
     probes.close();

@@ -1,9 +1,9 @@
 /**
  * The router's own: they would make a child ask for a key, speak TLS, answer under other paths, share a port that is
- * taken, or believe that it is a router itself.
+ * taken, run commands for its page, or believe that it is a router itself.
  */
 const ROUTER_OWNED =
-  /^(?:LLAMA_API_KEY|LLAMA_ARG_(?:NO_)?(?:API_KEY|API_KEY_FILE|API_PREFIX|HOST|PORT|REUSE_PORT|ALIAS|SSL_.*|MODELS_.*)|LLAMA_SERVER(?:_.*)?|LLM_TUI_.*)$/i;
+  /^(?:LLAMA_API_KEY|LLAMA_ARG_(?:API_KEY|API_KEY_FILE|API_PREFIX|STATIC_PATH|TOOLS(?:_RUNTIME)?|MCP_SERVERS_.*|AGENT|UI_MCP_PROXY|HOST|PORT|REUSE_PORT|ALIAS|SSL_.*|(?:NO_)?MODELS_.*)|LLAMA_SERVER(?:_.*)?|LLM_TUI_.*)$/i;
 
 /**
  * The environment of a child: this process's, without what is the router's own, its devices numbered in bus

@@ -24,6 +24,12 @@ export interface RouterContext {
   readonly maxBodyBytes: number;
   /** Whether a request may load a model, where it does not say so itself. */
   readonly autoload: boolean;
+  /** Where the files of a page are (`--path`); null: nowhere. */
+  readonly pageDirectory: string | null;
+  /** What llama-server's page is to start with. */
+  readonly uiSettings: object;
+  /** What stands before every path, with a slash before and none behind (`--api-prefix`); empty: nothing. */
+  readonly prefix: string;
   readonly connections: ChildConnections;
   readonly conversations: Conversations;
   readonly held: HeldBodies;

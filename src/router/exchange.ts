@@ -18,8 +18,12 @@ export class Exchange {
   /** True on the unix socket, which only this user can reach. */
   readonly local: boolean;
   readonly method: string;
-  /** As it came, not decoded; empty when the request's target is no path. */
+  /** As it came, without the prefix, not decoded; empty when the request's target is no path. */
   readonly path: string;
+  /** What stands before every path of this server (`--api-prefix`); empty: nothing. */
+  readonly prefix: string;
+  /** False when the prefix is not there; the path is whole then. */
+  readonly isInside: boolean;
   /** Behind the question mark, as it came. */
   readonly search: string;
 
@@ -35,13 +39,18 @@ export class Exchange {
   #gone: AbortController | null = null;
   #left = false;
 
-  constructor(number: number, request: IncomingMessage, response: Reply, local: boolean) {
+  constructor(number: number, request: IncomingMessage, response: Reply, local: boolean, prefix: string) {
     this.number = number;
     this.request = request;
     this.response = response;
     this.local = local;
     this.method = request.method ?? 'GET';
-    [this.path, this.search] = splitTarget(request.url ?? '');
+    this.prefix = prefix;
+    const [path, search] = splitTarget(request.url ?? '');
+    const inside = withoutPrefix(path, prefix);
+    this.isInside = inside !== null;
+    this.path = inside ?? path;
+    this.search = search;
   }
 
   get query(): Query {
@@ -82,6 +91,12 @@ export class Exchange {
 
 function clientGone(): Error {
   return new Error('the client has gone');
+}
+
+/** The rest of a path behind a prefix; null when it begins with something else. */
+export function withoutPrefix(path: string, prefix: string): string | null {
+  if (prefix === '') return path;
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : null;
 }
 
 /** Path and query of a request's target. A proxy's form, with the host in it, is taken as well (RFC 9112, 3.2.2). */

@@ -15,7 +15,7 @@ export const health: Handler = ({ response }, { supervisor }) => {
 };
 
 /** `GET /props` without a model: what llama-server's router says, for its web page and clients. */
-export const props: Handler = ({ response }, { supervisor, autoload }) => {
+export const props: Handler = ({ response }, { supervisor, autoload, uiSettings }) => {
   sendJson(response, 200, {
     role: 'router',
     max_instances: supervisor.modelsMax,
@@ -23,7 +23,7 @@ export const props: Handler = ({ response }, { supervisor, autoload }) => {
     model_alias: 'llama-server',
     model_path: 'none',
     default_generation_settings: { params: null, n_ctx: 0 },
-    ui_settings: {},
+    ui_settings: uiSettings,
     build_info: `llm-tui ${supervisor.info.version}`,
     cors_proxy_enabled: false,
   });

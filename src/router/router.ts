@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { RequestRefused } from '../supervisor/lease-desk.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
@@ -10,11 +11,18 @@ import { Conversations, ConversationStopped } from './conversations.js';
 import { corsHeaders, preflightHeaders, type CorsPolicy } from './cors.js';
 import { Exchange } from './exchange.js';
 import { Metrics } from './metrics.js';
+import { answerPage, isOfPage } from './page.js';
 import { findRoute } from './route-table.js';
 import { Reply } from './reply.js';
 import { BodyError, ClientGone, HeldBodies } from './request-body.js';
 import { errorBody, sendError, type ApiError } from './respond.js';
 import { upgrade } from './upgrade.js';
+
+/** A private key and its certificate, in PEM. */
+export interface TlsFiles {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+}
 
 export interface RouterOptions {
   readonly supervisor: Supervisor;
@@ -24,6 +32,12 @@ export interface RouterOptions {
   readonly maxBodyBytes: number;
   /** Whether a request may load a model, where it does not say so itself. */
   readonly autoload: boolean;
+  /** See RouterContext. */
+  readonly pageDirectory: string | null;
+  readonly uiSettings: object;
+  readonly prefix: string;
+  /** Null: plain HTTP. */
+  readonly tls: TlsFiles | null;
   /** How long a child may be silent in the middle of a request (`--timeout`); 0: for ever. */
   readonly timeoutMillis: number;
   /** Null: requests are not logged. */
@@ -46,13 +60,15 @@ const LINGER_MILLIS = 5_000;
 export class Router {
   readonly #context: RouterContext;
   readonly #log: AccessLog | null;
-  readonly #servers: Server[] = [];
+  readonly #tls: TlsFiles | null;
+  readonly #servers: (Server | TlsServer)[] = [];
   #exchanges = 0;
 
-  constructor({ timeoutMillis, log, ...options }: RouterOptions) {
+  constructor({ timeoutMillis, log, tls, ...options }: RouterOptions) {
     const { supervisor, maxBodyBytes } = options;
     const connections = new ChildConnections(timeoutMillis);
     this.#log = log;
+    this.#tls = tls;
     this.#context = {
       ...options,
       connections,
@@ -69,16 +85,15 @@ export class Router {
   }
 
   /** A server that is not listening yet. `local`: reachable by this user only, so it needs no key. */
-  server(local: boolean): Server {
-    const server = createServer(
-      {
-        ...{ requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS },
-        ...{ noDelay: true, ServerResponse: Reply },
-      },
-      (request, response) => void this.#handle(request, response, local),
-    );
+  server(local: boolean): Server | TlsServer {
+    const options = {
+      ...{ requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS },
+      ...{ noDelay: true, ServerResponse: Reply },
+    };
+    const server = local || this.#tls === null ? createServer(options) : createTlsServer({ ...options, ...this.#tls });
+    server.on('request', (request, response: Reply) => void this.#handle(request, response, local));
     // A client that asks before it sends its body is told to go on when the body is wanted.
-    server.on('checkContinue', (request, response) => void this.#handle(request, response, local));
+    server.on('checkContinue', (request, response: Reply) => void this.#handle(request, response, local));
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       void upgrade(request, socket, head, local, this.#context);
     });
@@ -99,7 +114,9 @@ export class Router {
 
   async #handle(request: IncomingMessage, response: Reply, local: boolean): Promise<void> {
     this.#exchanges += 1;
-    const exchange = new Exchange(this.#exchanges, request, response, local);
+    // Who asks over the socket is a program of ours, and knows no prefix.
+    const prefix = local ? '' : this.#context.prefix;
+    const exchange = new Exchange(this.#exchanges, request, response, local, prefix);
     const sentBefore = request.socket.bytesWritten;
     response.on('close', () => {
       if (!response.writableFinished) exchange.leave();
@@ -128,12 +145,18 @@ export class Router {
       response.end();
       return;
     }
+    if (!exchange.isInside) {
+      const message = `the routes of this router begin with ${exchange.prefix}/`;
+      return sendError(response, { status: 404, code: 'not_found', message }, shape);
+    }
     const isHealth = path === '/health' || path === '/v1/health';
-    if (!local && !isHealth && !keys.allows(request)) {
+    const found = findRoute(method, path);
+    const isPage = typeof found !== 'function' && found.length === 0 && isOfPage(exchange, this.#context);
+    if (!local && !isHealth && !isPage && !keys.allows(request)) {
       response.setHeader('WWW-Authenticate', 'Bearer');
       return sendError(response, { status: 401, code: 'invalid_api_key', message: 'a valid API key is needed' }, shape);
     }
-    const found = findRoute(method, path);
+    if (isPage) return answerPage(exchange, this.#context);
     if (typeof found === 'function') {
       // The figures of one that is starting can be watched, and it can be told to end; all else is about models.
       const mayComeEarly = isHealth || (isOurs && (method === 'GET' || method === 'HEAD'));

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Lease } from '../supervisor/lease-desk.js';
 import { RequestRefused } from '../supervisor/lease-desk.js';
 import type { RouterContext } from './context.js';
-import { splitTarget } from './exchange.js';
+import { splitTarget, withoutPrefix } from './exchange.js';
 import { headersForChild } from './headers.js';
 import { unknownModel } from './models-api.js';
 import { errorBody, type ApiError } from './respond.js';
@@ -44,7 +44,9 @@ export async function upgrade(
       return refuse(socket, { status: 401, code: 'invalid_api_key', message: 'a valid API key is needed' });
     }
     if (!supervisor.isStarted) await supervisor.started;
-    const [path, search] = splitTarget(request.url ?? '');
+    const [whole, search] = splitTarget(request.url ?? '');
+    const path = withoutPrefix(whole, local ? '' : context.prefix);
+    if (path === null) return refuse(socket, { status: 404, code: 'not_found', message: 'this is no route' });
     const query = new URLSearchParams(search);
     const name = query.get('model');
     const entry = name === null ? null : supervisor.resolve(name);
@@ -55,7 +57,8 @@ export async function upgrade(
     const mayLoad = wanted === null ? autoload : wanted === 'true' || wanted === '1';
     using lease = await supervisor.acquire(entry.id, { autoload: mayLoad, signal: () => gone.signal });
     metrics.requested(entry.id, 101);
-    await carry(request, socket, early(), lease, context);
+    const target = search === '' ? path : `${path}?${search}`;
+    await carry(requestHead(request, target), socket, early(), lease, context);
   } catch (error) {
     if (gone.signal.aborted) return;
     if (error instanceof RequestRefused) refuse(socket, error);
@@ -85,7 +88,7 @@ function keepEarly(socket: Duplex, head: Buffer, leave: () => void): () => Buffe
 
 /** Bytes both ways until either side has ended. */
 function carry(
-  request: IncomingMessage,
+  requested: Buffer,
   socket: Duplex,
   head: Buffer,
   lease: Lease,
@@ -113,7 +116,7 @@ function carry(
       }
     };
     child.once('connect', () => {
-      child.write(requestHead(request));
+      child.write(requested);
       if (head.length > 0) child.write(head);
       socket.pipe(child);
     });
@@ -130,9 +133,9 @@ function carry(
 }
 
 /** The request as the child gets it: without keys, but with what asks for the upgrade. */
-function requestHead(request: IncomingMessage): Buffer {
-  const { method = 'GET', url = '/', rawHeaders } = request;
-  const lines = [`${method} ${url} HTTP/1.1`, 'Host: 127.0.0.1'];
+function requestHead(request: IncomingMessage, target: string): Buffer {
+  const { method = 'GET', rawHeaders } = request;
+  const lines = [`${method} ${target} HTTP/1.1`, 'Host: 127.0.0.1'];
   const headers = headersForChild(rawHeaders);
   for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i] ?? ''}: ${headers[i + 1] ?? ''}`);
   lines.push('Connection: Upgrade', `Upgrade: ${request.headers.upgrade ?? ''}`, '', '');

@@ -334,6 +334,12 @@ export class Supervisor {
     throw new RequestRefused({ status: 503, code: 'model_not_loaded', message, retryAfterSeconds: null, decision: 0 });
   }
 
+  /** A model that can be looked at now, one that is up before one that sleeps; null where none runs. */
+  anyRunning(): ModelId | null {
+    const up = runningOf(this.#loop.state).filter(([, { phase }]) => phase === 'ready' || phase === 'sleeping');
+    return (up.find(([, { phase }]) => phase === 'ready') ?? up[0])?.[0] ?? null;
+  }
+
   /** The port of a lease's instance, or null when it has gone. */
   portOf(lease: Lease): number | null {
     return this.#hands.children.portOf(lease.generation);

@@ -234,6 +234,9 @@ describe('sources are laid over each other', () => {
       '--model is ignored: it is about one model; put it into a preset',
       '--alias is ignored: it is about one model; put it into a preset',
       '--hf-repo is ignored: it is about one model; put it into a preset',
+      ...['host', 'models-max', 'api-key'].map(
+        (name) => `--${name} is ignored: it is a router's, and says nothing to models`,
+      ),
     ]);
   });
 
