@@ -159,6 +159,7 @@ function makeSupervisor(
     minResidencyMillis: flags.minResidencyMillis,
     queueTimeoutMillis: flags.queueTimeoutMillis,
     measures: engine.capabilities().measure,
+    parks: engine.capabilities().park === true,
     maxWaitMillis: flags.maxWaitMillis,
     queueMax: flags.queueMax,
     killHung: flags.killHung,

@@ -47,6 +47,8 @@ export interface ChildProcessHandle {
   lines(): readonly string[];
   /** Everything that it has printed so far, on both pipes. */
   printedBytes(): Bytes;
+  /** Writes a message to the child's stdin; one that has gone, or reads nothing any more, does not get it. */
+  send(message: string): void;
   /** Asks the child to leave, and kills its group when it has not within the limit. The earliest limit counts. */
   stop(options: StopOptions): void;
   /** Kills the child and everything in its process group, now. */
@@ -93,6 +95,7 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
       pid: null,
       lines: () => ring.lines(),
       printedBytes: () => 0,
+      send: () => undefined,
       stop: () => undefined,
       kill: () => undefined,
     };
@@ -141,6 +144,9 @@ export function spawnChild(options: SpawnChildOptions): ChildProcessHandle {
     lines: () => ring.lines(),
     printedBytes: () => pipes.reduce((sum, pipe) => sum + pipe.bytes(), 0),
     kill,
+    send(message) {
+      if (running() && subprocess.stdin.writable) subprocess.stdin.write(message);
+    },
     stop({ loading, timeoutMillis }) {
       if (pid === null || !running()) return;
       asked = true;

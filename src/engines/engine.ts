@@ -69,6 +69,8 @@ export interface EngineCapabilities {
   readonly measure: boolean;
   /** Its children can leave memory when idle and come back by themselves. */
   readonly sleep: boolean;
+  /** They also leave memory when they are told to. Absent: they do not. */
+  readonly park?: boolean;
   /** False when its children never say that they are ready: they are asked on their port. Absent: true. */
   readonly announcesReady?: boolean;
 }

@@ -5,6 +5,12 @@ export const CHILD_PREFIX = 'cmd_child_to_router:';
 /** What the router writes to a child's stdin to make it leave. */
 export const EXIT_MESSAGE = 'cmd_router_to_child:exit\n';
 
+/**
+ * What the router writes to a child's stdin to make it leave memory as it would when idle for long enough. Ours alone: only
+ * engines whose capabilities say `park` have children that read it.
+ */
+export const SLEEP_MESSAGE = 'cmd_router_to_child:sleep\n';
+
 /** One buffer owner of a child's memory table (bytes). */
 export interface MemoryRow {
   readonly kind: 'device' | 'host' | 'buffer_type';

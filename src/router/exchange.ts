@@ -38,6 +38,7 @@ export class Exchange {
   #query: Query | null = null;
   #gone: AbortController | null = null;
   #left = false;
+  #isCutOff = false;
 
   constructor(number: number, request: IncomingMessage, response: Reply, local: boolean, prefix: string) {
     this.number = number;
@@ -77,8 +78,20 @@ export class Exchange {
     return this.#left;
   }
 
-  /** What is to be done at once when the connection ends too early; null: nothing. One at a time. */
+  /** True once nothing more of the answer is wanted: the client has gone, or the operator has cancelled the request. */
+  get isOver(): boolean {
+    return this.#left || this.#isCutOff;
+  }
+
+  /** What is to be done at once when nothing more is wanted; null: nothing. One at a time. */
   onLeave: (() => void) | null = null;
+
+  /** The operator has cancelled the request; its client is still there, to be told. */
+  cutOff(): void {
+    if (this.#isCutOff) return;
+    this.#isCutOff = true;
+    this.onLeave?.();
+  }
 
   /** The connection has ended before the response was complete. */
   leave(): void {

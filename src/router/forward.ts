@@ -73,7 +73,7 @@ export async function waitFor(
 }
 
 /**
- * Relays to the child of a lease. A child that dies before its first byte is a 502 with the reason of its exit; one that
+ * Relays to the child of a lease. A request that the operator cancels meanwhile ends the same way, with that reason. A child that dies before its first byte is a 502 with the reason of its exit; one that
  * dies in a stream ends it with an error event.
  */
 export async function forward(
@@ -82,7 +82,8 @@ export async function forward(
   lease: Lease,
   body: Buffer | null,
 ): Promise<void> {
-  const port = supervisor.portOf(lease);
+  lease.onCancel = () => exchange.cutOff();
+  const port = lease.cancelled === null ? supervisor.portOf(lease) : null;
   const asked: ChildRequest = {
     path: pathForChild(exchange),
     method: exchange.method,
@@ -96,7 +97,7 @@ export async function forward(
           supervisor.forwarded(lease, bytes),
         );
   if (failure === null || exchange.left) return;
-  tellFailure(exchange, failure, await failureOf(supervisor, lease, failure.error));
+  tellFailure(exchange, failure, lease.cancelled ?? (await failureOf(supervisor, lease, failure.error)));
 }
 
 async function failureOf(supervisor: Supervisor, lease: Lease, error: Error): Promise<ApiError> {

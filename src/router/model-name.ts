@@ -5,9 +5,17 @@ import { parseJsonObject, readBody } from './request-body.js';
 /** A command's body names a model and nothing else. */
 const MAX_COMMAND_BYTES = 64 * 1024;
 
-/** What a command's body says in `model`: untrusted, of any type. Throws BodyError. */
-export async function readModelName({ request, response }: Exchange, { held }: RouterContext): Promise<unknown> {
+/** What a command's body says: untrusted, every field of any type. Throws BodyError. */
+export async function readCommand(
+  { request, response }: Exchange,
+  { held }: RouterContext,
+): Promise<Readonly<Record<string, unknown>>> {
   const body = await readBody(request, response, { limitBytes: MAX_COMMAND_BYTES, held });
   body.release();
-  return parseJsonObject(body.bytes)['model'];
+  return parseJsonObject(body.bytes);
+}
+
+/** What it says in `model`. Throws BodyError. */
+export async function readModelName(exchange: Exchange, context: RouterContext): Promise<unknown> {
+  return (await readCommand(exchange, context))['model'];
 }

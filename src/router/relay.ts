@@ -36,7 +36,7 @@ export async function relay(
   const { client, reused } = pool.take();
   const failure = await once(pool, client, request, exchange, onBytes);
   const wasIdle = reused && failure !== null && !failure.answered && isLostConnection(failure.error);
-  if (!wasIdle || exchange.left) return failure;
+  if (!wasIdle || exchange.isOver) return failure;
   return once(pool, pool.takeNew().client, request, exchange, onBytes);
 }
 
@@ -83,8 +83,8 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const abort = (): void => controller.abort(new Error('the client has gone'));
-    if (this.#exchange.left) abort();
+    const abort = (): void => controller.abort(new Error('nothing more of it is wanted'));
+    if (this.#exchange.isOver) abort();
     else this.#exchange.onLeave = abort;
   }
 

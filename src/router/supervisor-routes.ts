@@ -2,9 +2,10 @@ import type { OperatorAction } from '../client/types.js';
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { Handler, RouterContext } from './context.js';
 import { openEventStream } from './event-stream.js';
+import type { Supervisor } from '../supervisor/supervisor.js';
 import type { Exchange } from './exchange.js';
 import { followLogs } from './follow-logs.js';
-import { readModelName } from './model-name.js';
+import { readCommand } from './model-name.js';
 import { unknownModel } from './models-api.js';
 import { reasonAgainstPage } from './page-guard.js';
 import { sendError, sendJson, sendText } from './respond.js';
@@ -19,6 +20,9 @@ const ACTIONS: Readonly<Record<OperatorAction, true>> = {
   block: true,
   unblock: true,
   measure: true,
+  cancel: true,
+  park: true,
+  wake: true,
 };
 
 const READS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
@@ -76,7 +80,10 @@ async function reload({ response }: Exchange, { supervisor }: RouterContext): Pr
 async function operate(exchange: Exchange, context: RouterContext, action: OperatorAction): Promise<void> {
   const { supervisor } = context;
   const { response } = exchange;
-  const name = await readModelName(exchange, context);
+  const { model: name, request } = await readCommand(exchange, context);
+  if (action === 'cancel' && name === undefined && typeof request === 'string') {
+    return cancelOne(exchange, supervisor, request);
+  }
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
   if (entry === null) return sendError(response, unknownModel(supervisor, name));
   const result = supervisor.operate(action, entry.id);
@@ -84,6 +91,16 @@ async function operate(exchange: Exchange, context: RouterContext, action: Opera
   if (unsaved !== null) return sendError(response, { status: 500, code: 'pins_not_saved', message: unsaved });
   if (result.ok) return sendJson(response, 200, { success: true });
   sendError(response, { status: 409, code: 'invalid_state', message: result.message });
+}
+
+/** `{"request": "r17"}`, as decisions and the log of requests call it. */
+function cancelOne({ response }: Exchange, supervisor: Supervisor, request: string): void {
+  const model = supervisor.modelOfRequest(request);
+  const result = model === null ? null : supervisor.operate('cancel', model, request);
+  if (result?.ok === true) return sendJson(response, 200, { success: true });
+  const asked = request.length > 100 ? `${request.slice(0, 100)}…` : request;
+  const message = result?.message ?? `request '${asked}' neither waits nor is being answered`;
+  sendError(response, { status: result === null ? 404 : 409, code: 'request_not_found', message });
 }
 
 /** The entry that `?model=` names; null once the client has been told that there is none. */

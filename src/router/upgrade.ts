@@ -125,6 +125,8 @@ function carry(
       supervisor.forwarded(lease, chunk.length);
     });
     child.pipe(socket);
+    // A protocol of its own has no words for it: the connection ends.
+    lease.onCancel = end;
     child.once('error', end).once('close', end);
     socket.once('close', end);
     // A side that has said all is answered by the other, or by us.

@@ -34,6 +34,8 @@ export type Effect =
       /** Number of the decision record; 0 when there is none. */
       readonly decision: number;
     }
+  /** End one request that an instance answers; `request-ended` answers, as always. */
+  | { readonly type: 'cut-off'; readonly request: RequestId; readonly model: ModelId; readonly generation: number }
   | { readonly type: 'arm-timer'; readonly at: Millis; readonly timer: TimerName }
   /** A transition is under way (or has ended): how closely to watch the devices. */
   | { readonly type: 'watch-devices'; readonly closely: boolean }
@@ -41,6 +43,8 @@ export type Effect =
   | { readonly type: 'look-at-devices' }
   /** Bring a sleeping or parked instance back; its room is reserved. `ready` of the same generation answers. */
   | { readonly type: 'wake'; readonly model: ModelId; readonly generation: number }
+  /** Ask an idle instance to leave memory now; `sleeping` or `parked` of the same generation answers, if it does. */
+  | { readonly type: 'park'; readonly model: ModelId; readonly generation: number }
   /** Find out what a model needs, without allocating it; `measured` answers. */
   | { readonly type: 'measure'; readonly model: ModelId; readonly fingerprint: string }
   | { readonly type: 'cancel-measure'; readonly model: ModelId; readonly fingerprint: string }

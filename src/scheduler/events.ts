@@ -51,7 +51,8 @@ export interface DeviceReport {
   readonly freeBytes: Bytes;
 }
 
-export type OperatorAction = 'load' | 'unload' | 'kill' | 'pin' | 'unpin' | 'block' | 'unblock' | 'measure';
+export type OperatorAction =
+  'load' | 'unload' | 'kill' | 'pin' | 'unpin' | 'block' | 'unblock' | 'measure' | 'cancel' | 'park' | 'wake';
 
 /** Everything that can happen. The time on an event is the only time that the scheduler knows. */
 export type Event = { readonly at: Millis } & EventBody;
@@ -148,7 +149,13 @@ export type EventBody =
       readonly generation: number;
       readonly silentMillis: Millis | null;
     }
-  | { readonly type: 'operator'; readonly action: OperatorAction; readonly model: ModelId }
+  | {
+      readonly type: 'operator';
+      readonly action: OperatorAction;
+      readonly model: ModelId;
+      /** With `cancel`: this one alone. Absent: all of the model's. */
+      readonly request?: RequestId;
+    }
   | { readonly type: 'timer'; readonly timer: TimerName }
   | { readonly type: 'shutdown' };
 

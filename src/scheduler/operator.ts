@@ -1,15 +1,17 @@
+import { cancelRequests, reasonAgainstCancel } from './cancel.js';
 import type { EventBody, OperatorAction } from './events.js';
 import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { measureAgain } from './measure.js';
+import { parkInstance, reasonAgainstPark, reasonAgainstWake } from './park.js';
 import { dropEntry, forgetPinnedEntry, rejectWaiters, want, wantPinned } from './queue.js';
 import type { Model, State } from './state.js';
 import { entryOf, modelOf, note, patchModel, type Turn } from './turn.js';
-import type { ModelId } from './units.js';
+import type { ModelId, RequestId } from './units.js';
 
 const BY_OPERATOR = { kind: 'operator' } as const;
 
 /** Why an action makes no sense in the model's present state, in one sentence, or null when it does. */
-export function reasonAgainst(state: State, action: OperatorAction, id: ModelId): string | null {
+export function reasonAgainst(state: State, action: OperatorAction, id: ModelId, request?: RequestId): string | null {
   const model = modelOf(state, id);
   if (model === null || model.removed) return `model '${id}' is not in the catalog`;
   if (state.shuttingDown) return 'the supervisor is shutting down';
@@ -20,7 +22,7 @@ export function reasonAgainst(state: State, action: OperatorAction, id: ModelId)
       if (model.blocked) return `model '${id}' is blocked; unblock it first`;
       if (instance?.phase === 'loading') return `model '${id}' is loading already`;
       if (instance && instance.phase !== 'stopping' && instance.draining === null)
-        return `model '${id}' is loaded already`;
+        return `model '${id}' is loaded already${instance.restingSince === null ? '' : ', and sleeps; wake it'}`;
       return null;
     case 'unload':
       if (model.pinned) return `model '${id}' is pinned and would come back at once; unpin it first`;
@@ -40,14 +42,20 @@ export function reasonAgainst(state: State, action: OperatorAction, id: ModelId)
       if (!state.settings.measures) return 'this engine cannot measure models';
       if (spec.invalid !== null) return `model '${id}' cannot be measured: ${spec.invalid}`;
       return model.measure === 'measuring' ? `model '${id}' is being measured already` : null;
+    case 'cancel':
+      return reasonAgainstCancel(state, id, request);
+    case 'park':
+      return reasonAgainstPark(state, model);
+    case 'wake':
+      return reasonAgainstWake(model);
   }
 }
 
 /** What the operator asked for; an action that makes no sense any more is left undone. */
 export function onOperator(turn: Turn, event: Extract<EventBody, { type: 'operator' }>): void {
-  const { action, model: id } = event;
+  const { action, model: id, request } = event;
   const model = modelOf(turn.state, id);
-  if (model === null || reasonAgainst(turn.state, action, id) !== null) return;
+  if (model === null || reasonAgainst(turn.state, action, id, request) !== null) return;
   switch (action) {
     case 'load':
       patchModel(turn, id, { failures: 0, retryAt: 0 });
@@ -84,6 +92,15 @@ export function onOperator(turn: Turn, event: Extract<EventBody, { type: 'operat
       return;
     case 'measure':
       measureAgain(turn, id);
+      return;
+    case 'cancel':
+      cancelRequests(turn, id, request);
+      return;
+    case 'park':
+      parkInstance(turn, model);
+      return;
+    case 'wake':
+      want(turn, id, 'operator');
       return;
   }
 }

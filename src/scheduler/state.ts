@@ -81,6 +81,8 @@ export interface Settings {
   readonly queueTimeoutMillis: Millis;
   /** True when the engine's children can measure what a model needs without allocating it. */
   readonly measures: boolean;
+  /** True when they leave memory when they are told to. Absent in older journals: they do not. */
+  readonly parks?: boolean;
   /** A measuring child that takes longer is stopped, and its model counts as failed to measure. */
   readonly measureLimitMillis: Millis;
   /** True when an instance that is hung is killed, not only reported. */

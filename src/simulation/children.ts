@@ -10,7 +10,7 @@ import {
   type ModelId,
   type RequestId,
 } from '../scheduler/units.js';
-import type { SimModel } from './config.js';
+import type { SimModel, SimRest } from './config.js';
 import type { Hub } from './hub.js';
 
 export interface Child {
@@ -43,6 +43,9 @@ const LOAD_STEPS = 3;
 
 /** A child that sizes itself to what is free gets along with this share of what it would like to have. */
 const LEAST_SHARE = 0.4;
+
+/** How one rests that is told to, and has no way of its own. */
+const PARKED: SimRest = { as: 'sleeping', afterMillis: 0, keepsShare: 0, wakeMillis: 500 };
 
 const ABSURD_NEEDS: readonly Record<string, number>[] = [
   {},
@@ -130,6 +133,13 @@ export class Children {
       const leaves = loading ? random.between(0, 50) : Math.min(limit, child.model.exitMillis);
       after(leaves, () => this.#die(child, { exitClass: 'stopped', reason: 'stopped' }));
     }
+  }
+
+  /** Told to rest. One that is used by then goes on instead. */
+  park({ generation }: Of<'park'>): void {
+    const child = this.all.get(generation);
+    if (child === undefined) return;
+    this.#hub.after(this.#hub.random.between(0, 20), () => this.#rest(child, child.model.rest ?? PARKED));
   }
 
   wake({ generation }: Of<'wake'>): void {
@@ -258,15 +268,19 @@ export class Children {
     const { uses } = child;
     if (rest === null || child.leases.size > 0) return;
     this.#hub.after(rest.afterMillis, () => {
-      if (child.phase !== 'up' || child.isStopping || child.uses !== uses || child.leases.size > 0) return;
-      child.phase = 'resting';
-      for (const [name, bytes] of Object.entries(child.need)) {
-        this.#hub.pools.get(name)?.shrinkTo(child.generation, Math.floor(bytes * rest.keepsShare));
-      }
-      this.#say(child, { type: rest.as, model: child.model.spec.id, generation: child.generation });
-      if (this.#hub.fault('crashResting')) this.#hub.after(500, () => this.#die(child, CRASH));
-      else if (this.#hub.fault('wakesItself')) this.#hub.after(700, () => this.#wake(child));
+      if (child.uses === uses) this.#rest(child, rest);
     });
+  }
+
+  #rest(child: Child, rest: SimRest): void {
+    if (child.phase !== 'up' || child.isStopping || child.leases.size > 0) return;
+    child.phase = 'resting';
+    for (const [name, bytes] of Object.entries(child.need)) {
+      this.#hub.pools.get(name)?.shrinkTo(child.generation, Math.floor(bytes * rest.keepsShare));
+    }
+    this.#say(child, { type: rest.as, model: child.model.spec.id, generation: child.generation });
+    if (this.#hub.fault('crashResting')) this.#hub.after(500, () => this.#die(child, CRASH));
+    else if (this.#hub.fault('wakesItself')) this.#hub.after(700, () => this.#wake(child));
   }
 
   #wake(child: Child): void {

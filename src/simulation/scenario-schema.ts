@@ -95,7 +95,19 @@ const requests = z.strictObject({
 const happening = z.union([
   z.strictObject({
     at: millis,
-    operator: z.enum(['load', 'unload', 'kill', 'pin', 'unpin', 'block', 'unblock', 'measure']),
+    operator: z.enum([
+      'load',
+      'unload',
+      'kill',
+      'pin',
+      'unpin',
+      'block',
+      'unblock',
+      'measure',
+      'cancel',
+      'park',
+      'wake',
+    ]),
     model: z.string(),
   }),
   z.strictObject({ at: millis, crash: z.string() }),

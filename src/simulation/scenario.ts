@@ -122,6 +122,7 @@ function settingsOf({ settings }: ScenarioFile, policy: PolicyName): Settings {
     queueTimeoutMillis: settings['queue-timeout'],
     releaseLimitMillis: settings['release-limit'],
     measures: settings.measure,
+    parks: true,
   };
 }
 

@@ -152,6 +152,10 @@ export class World {
         return this.children.stop(effect);
       case 'wake':
         return this.children.wake(effect);
+      case 'park':
+        return this.children.park(effect);
+      case 'cut-off':
+        return this.clients.cut([effect.request]);
       case 'hang-up':
         return this.children.hangUp(effect);
       case 'grant':

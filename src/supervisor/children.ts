@@ -3,7 +3,7 @@ import { renameInMessage, renameInVerdict, type DeviceNames } from '../engines/d
 import type { Engine, ExitEvidence } from '../engines/engine.js';
 import { freePort } from '../engines/free-port.js';
 import { reportsOf } from '../engines/memory-table.js';
-import type { ChildMemory, ChildMeta, ChildMessage } from '../engines/messages.js';
+import { SLEEP_MESSAGE, type ChildMemory, type ChildMeta, type ChildMessage } from '../engines/messages.js';
 import type { ProcessTree } from '../devices/probe.js';
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { Effect } from '../scheduler/effects.js';
@@ -74,6 +74,11 @@ export class Children {
     const child = this.#running.get(effect.generation);
     if (child === undefined) this.#stopsBeforeSpawn.set(effect.generation, effect);
     else child.handle.stop({ loading: effect.loading, timeoutMillis: effect.timeoutMillis });
+  }
+
+  /** Tells an idle child to leave memory; it says when it has. */
+  park(generation: number): void {
+    this.#running.get(generation)?.handle.send(SLEEP_MESSAGE);
   }
 
   /** Where a generation listens, or null when it has gone. */

@@ -7,6 +7,10 @@ export interface Lease extends Disposable {
   readonly request: RequestId;
   readonly model: ModelId;
   readonly generation: number;
+  /** Set once the operator has cancelled the request, with what its client is to be told. */
+  readonly cancelled: RequestRefused | null;
+  /** Called at that moment; null: nobody listens. One at a time. */
+  onCancel: (() => void) | null;
 }
 
 type Refusal = Extract<Effect, { type: 'reject' }>;
@@ -44,10 +48,40 @@ interface Waiting {
   settled: (() => void) | null;
 }
 
+class HeldLease implements Lease {
+  readonly request: RequestId;
+  readonly model: ModelId;
+  readonly generation: number;
+  onCancel: (() => void) | null = null;
+  cancelled: RequestRefused | null = null;
+  #release: (() => void) | null;
+
+  constructor(request: RequestId, model: ModelId, generation: number, release: () => void) {
+    this.request = request;
+    this.model = model;
+    this.generation = generation;
+    this.#release = release;
+  }
+
+  cancel(refusal: RequestRefused): void {
+    if (this.cancelled !== null || this.#release === null) return;
+    this.cancelled = refusal;
+    this.onCancel?.();
+  }
+
+  [Symbol.dispose](): void {
+    const release = this.#release;
+    this.#release = null;
+    release?.();
+  }
+}
+
 /** Where requests wait for the scheduler's word. Each gets exactly one outcome, and each lease ends exactly once. */
 export class LeaseDesk {
   readonly #dispatch: (event: EventBody) => void;
   readonly #waiting = new Map<RequestId, Waiting>();
+  /** Those who use an instance. */
+  readonly #running = new Map<RequestId, HeldLease>();
   #next = 1;
 
   constructor(dispatch: (event: EventBody) => void) {
@@ -78,10 +112,23 @@ export class LeaseDesk {
 
   grant({ request, model, generation }: Extract<Effect, { type: 'grant' }>): void {
     const waiting = this.#take(request);
-    const release = this.#releaser(request, model);
+    const lease = new HeldLease(request, model, generation, () => {
+      this.#running.delete(request);
+      this.#dispatch({ type: 'request-ended', request, model });
+    });
     // A lease counts only if somebody is there to take it.
-    if (waiting === null) release();
-    else waiting.granted({ request, model, generation, [Symbol.dispose]: release });
+    if (waiting === null) lease[Symbol.dispose]();
+    else {
+      this.#running.set(request, lease);
+      waiting.granted(lease);
+    }
+  }
+
+  /** The operator ends a request that is being answered; one that has ended meanwhile is left alone. */
+  cutOff({ request, model }: Extract<Effect, { type: 'cut-off' }>): void {
+    const message = `the request for model '${model}' was cancelled by the operator`;
+    const refusal = { status: 503, code: 'request_cancelled', message, retryAfterSeconds: null, decision: 0 };
+    this.#running.get(request)?.cancel(new RequestRefused(refusal));
   }
 
   reject(refusal: Refusal): void {
@@ -93,15 +140,6 @@ export class LeaseDesk {
     this.#waiting.delete(request);
     waiting?.settled?.();
     return waiting;
-  }
-
-  #releaser(request: RequestId, model: ModelId): () => void {
-    let released = false;
-    return () => {
-      if (released) return;
-      released = true;
-      this.#dispatch({ type: 'request-ended', request, model });
-    };
   }
 }
 

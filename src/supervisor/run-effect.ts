@@ -36,6 +36,12 @@ export function runEffect(hands: Hands, effect: Effect): void {
       if (port !== null) wakeChild(port);
       return;
     }
+    case 'park':
+      hands.children.park(effect.generation);
+      return;
+    case 'cut-off':
+      hands.leases.cutOff(effect);
+      return;
     case 'grant':
       hands.leases.grant(effect);
       return;

@@ -25,7 +25,7 @@ import { runningOf } from '../scheduler/running.js';
 import type { DeviceView as SchedulerDeviceView, ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
 import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
-import type { Bytes, Millis, ModelId } from '../scheduler/units.js';
+import type { Bytes, Millis, ModelId, RequestId } from '../scheduler/units.js';
 import { answersHealth } from './ask-health.js';
 import { changeBetween, operatorsPins } from './catalog-change.js';
 import { linesOf, newLines } from './catalog-notices.js';
@@ -328,7 +328,7 @@ export class Supervisor {
   peek(model: ModelId): Lease {
     const { word, generation } = this.view(model) ?? { word: 'unloaded', generation: null };
     if (generation !== null && (word === 'ready' || word === 'sleeping')) {
-      return { request: '', model, generation, [Symbol.dispose]: () => undefined };
+      return { request: '', model, generation, cancelled: null, onCancel: null, [Symbol.dispose]: () => undefined };
     }
     const message = `model '${model}' is ${word}; reading about it does not load it`;
     throw new RequestRefused({ status: 503, code: 'model_not_loaded', message, retryAfterSeconds: null, decision: 0 });
@@ -364,17 +364,25 @@ export class Supervisor {
     return report() ?? (await this.#turns.when(() => report(), EXIT_REPORT_MILLIS));
   }
 
-  /** Why an action makes no sense now, or what came of it. */
-  operate(action: OperatorAction, model: ModelId): ActionResult {
-    const message = reasonAgainst(this.#loop.state, action, model);
+  /** Why an action makes no sense now, or what came of it. `request` is the one to cancel, where not all of the model's are. */
+  operate(action: OperatorAction, model: ModelId, request?: RequestId): ActionResult {
+    const message = reasonAgainst(this.#loop.state, action, model, request);
     if (message !== null) return { ok: false, message };
     const refused: Decision[] = [];
     const stop = this.#turns.add(({ decisions }) => {
       refused.push(...decisions.filter((decision) => decision.kind === 'refuse' && decision.model === model));
     });
-    this.#loop.dispatch({ type: 'operator', action, model });
+    this.#loop.dispatch({ type: 'operator', action, model, ...(request === undefined ? {} : { request }) });
     stop();
     return refused[0] === undefined ? { ok: true } : { ok: false, message: refused[0].sentence };
+  }
+
+  /** The model that a request waits for, or is answered by; null: there is no such request. */
+  modelOfRequest(request: RequestId): ModelId | null {
+    const { queue } = this.#loop.state;
+    const entry = queue.find(({ waiters }) => waiters.some((waiter) => waiter.request === request));
+    const running = runningOf(this.#loop.state).find(([, { leases }]) => leases.includes(request));
+    return entry?.model ?? running?.[0] ?? null;
   }
 
   /** Why the pins could not be saved when that was tried last; null: they are. */

@@ -135,6 +135,16 @@ export class Witness {
           throw new Broken('wake', `${effect.model} is woken, but not loading`);
         return;
       }
+      case 'cut-off':
+        if (this.#open.get(effect.request)?.generation !== effect.generation)
+          throw new Broken('outcome', `${effect.request} is cut off, but is not being answered`);
+        return;
+      case 'park': {
+        const instance = after.models[effect.model]?.instance;
+        if (instance?.phase !== 'ready' || instance.leases.length > 0)
+          throw new Broken('park', `${effect.model} is told to sleep, but is not idle`);
+        return;
+      }
       case 'arm-timer':
         if (!Number.isFinite(effect.at)) throw new Broken('timer', 'a timer without a time');
         this.#armed.add(JSON.stringify(effect.timer));

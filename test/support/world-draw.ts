@@ -15,7 +15,10 @@ import { Random } from '../../src/simulation/random.js';
 
 const POLICIES: readonly PolicyName[] = ['lru', 'lru-any-device', 'cost'];
 const ADMISSIONS: readonly AdmissionMode[] = ['wait', 'wait', 'wait', 'wait', 'refuse', 'proceed'];
-const ACTIONS: readonly OperatorAction[] = ['block', 'kill', 'pin', 'unpin', 'load', 'unload', 'unblock', 'measure'];
+const ACTIONS: readonly OperatorAction[] = [
+  ...(['block', 'kill', 'pin', 'unpin', 'load', 'unload', 'unblock', 'measure'] as const),
+  ...(['cancel', 'park', 'wake'] as const),
+];
 
 /** A random world; everything in it follows from the seed. `policy` null: drawn too. */
 export function drawWorld(seed: number, policy: PolicyName | null = null): WorldConfig {
@@ -150,6 +153,7 @@ function drawSettings(random: Random, policy: PolicyName): Settings {
     queueMax: random.pick([1, 4, 256, 256, 256, 256, 256, 256, 256, 256, 256, 256]),
     queueTimeoutMillis: random.pick([0, 0, 0, 5000]),
     measures: random.chance(0.4),
+    parks: true,
     measureLimitMillis: random.pick([1000, 20_000]),
     releaseLimitMillis: random.pick([1000, 5000]),
     killHung: random.chance(0.4),

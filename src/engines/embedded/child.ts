@@ -47,13 +47,14 @@ async function main(): Promise<void> {
   let loads = 0;
   let server: Server | null = null;
   let service: Service | null = null;
-  obeySupervisor(() => {
+  const stop = (): void => {
     stopping.abort(new Error('asked to stop'));
     // Running answers are cut: whoever asks has waited for them, or does not want to.
     server?.closeAllConnections();
     // A load in progress sees the signal, and ends the process once it has let go.
     if (loads === 0) process.exit(0);
-  }, routerPort !== undefined);
+  };
+  obeySupervisor(stop, routerPort !== undefined, () => service?.residency.sleepNow());
   const endUnlessAsked = (error: unknown): never => {
     if (stopping.signal.aborted) process.exit(0);
     giveUp(error);

@@ -39,7 +39,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     // All of them, so that a preset written for llama-server works; a child says which ones it ignores.
     options: LLAMA_SERVER_OPTIONS,
     build: libraryVersion(),
-    capabilities: () => ({ measure: true, sleep: true }),
+    capabilities: () => ({ measure: true, sleep: true, park: true }),
     command,
     ...spoken,
     contextGuess: guessContext,

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readLedger, type SimDevice } from '../../devices/sim-ledger.js';
 import type { DeviceBytes } from '../../scheduler/units.js';
-import { EXIT_MESSAGE, type ChildMemory } from '../messages.js';
+import { EXIT_MESSAGE, SLEEP_MESSAGE, type ChildMemory } from '../messages.js';
 import { describeMeasured, formatProtocolLine } from '../protocol.js';
 import { describeOutOfMemory, OutOfMemory, SimMemory } from './memory.js';
 import {
@@ -26,7 +26,8 @@ await main().catch((error: unknown) => {
 });
 
 async function main(): Promise<void> {
-  obeyStdin();
+  let sleepNow: () => void = () => undefined;
+  obeyStdin(() => sleepNow());
   const settings = readSettings();
   const directory = process.env[LEDGER_VARIABLE] ?? '';
   const devices = parseSimDevices(process.env[DEVICES_VARIABLE] ?? '');
@@ -60,6 +61,7 @@ async function main(): Promise<void> {
   console.log(formatProtocolLine('ready', { memory: report(need, settings, devices) }));
 
   rest.begin();
+  sleepNow = () => rest.sleepNow();
   if (settings.failAfterSeconds === null) return;
   await sleep(settings.failAfterSeconds * 1000);
   console.error('simulated failure, as asked for by --sim-fail-after');
@@ -82,17 +84,23 @@ async function measure(settings: SimSettings, table: ChildMemory, ledgerDirector
 }
 
 /** The router's message ends the child, and so does the end of stdin: then the router has gone. */
-function obeyStdin(): void {
+function obeyStdin(onSleep: () => void): void {
   let text = '';
   process.stdin.setEncoding('utf8');
   process.stdin.on('data', (chunk: string) => {
-    text = (text + chunk).slice(-1024);
-    if (!text.includes(EXIT_MESSAGE)) return;
-    console.log('leaving, as the router asked');
-    process.exit(0);
+    const lines = (text + chunk).split('\n');
+    text = (lines.pop() ?? '').slice(-1024);
+    for (const line of lines) obey(`${line}\n`, onSleep);
   });
   process.stdin.on('end', () => process.exit(0));
   process.stdin.on('error', () => process.exit(0));
+}
+
+function obey(message: string, onSleep: () => void): void {
+  if (message === SLEEP_MESSAGE) onSleep();
+  if (message !== EXIT_MESSAGE) return;
+  console.log('leaving, as the router asked');
+  process.exit(0);
 }
 
 function readSettings(): SimSettings {

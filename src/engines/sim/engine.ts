@@ -55,7 +55,7 @@ export function createSimEngine(options: SimEngineOptions): Engine {
     reason: options.reason,
     simulated: true,
     options: SIM_OPTIONS,
-    capabilities: () => ({ measure: true, sleep: true }),
+    capabilities: () => ({ measure: true, sleep: true, park: true }),
     command,
     ...spoken,
     estimate: (entry) => estimate(entry, devices),

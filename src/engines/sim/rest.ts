@@ -21,13 +21,18 @@ export class SimRest {
 
   /** It has nothing to do from now on, until it has. */
   begin(): void {
-    const { idleMillis, fallAsleep } = this.#options;
+    const { idleMillis } = this.#options;
     clearTimeout(this.#timer);
     if (idleMillis === null || this.#working > 0) return;
-    this.#timer = setTimeout(() => {
-      this.#isAsleep = true;
-      fallAsleep();
-    }, idleMillis);
+    this.#timer = setTimeout(() => this.sleepNow(), idleMillis);
+  }
+
+  /** Falls asleep at once, unless it works or sleeps already. */
+  sleepNow(): void {
+    clearTimeout(this.#timer);
+    if (this.#working > 0 || this.#isAsleep) return;
+    this.#isAsleep = true;
+    this.#options.fallAsleep();
   }
 
   async work<T>(use: () => Promise<T>): Promise<T> {

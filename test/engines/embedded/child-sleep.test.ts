@@ -149,3 +149,17 @@ describe('a child that has been idle for long enough', () => {
     });
   });
 });
+
+describe('a child that is told to sleep', () => {
+  it('leaves memory at once though it never would by itself, and comes back with the next task', async () => {
+    child = await startSmall();
+    const request = { prompt: 'the sea', max_tokens: 8, temperature: 0 };
+    const before = await child.ask<Completion>('/v1/completions', request);
+    child.askToSleep();
+    await asleep();
+    expect(await isSleeping()).toBe(true);
+    child.askToSleep();
+    expect((await child.ask<Completion>('/v1/completions', request)).choices).toEqual(before.choices);
+    expect(count('sleeping')).toBe(1);
+  });
+});

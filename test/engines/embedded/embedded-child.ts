@@ -10,7 +10,7 @@ import { writeSampleModels } from '../../../src/catalog/sample-models/sample-mod
 import { createEmbeddedEngine } from '../../../src/engines/embedded/engine.js';
 import type { Engine, ExitVerdict } from '../../../src/engines/engine.js';
 import { freePort } from '../../../src/engines/free-port.js';
-import { EXIT_MESSAGE, type ChildMessage } from '../../../src/engines/messages.js';
+import { EXIT_MESSAGE, SLEEP_MESSAGE, type ChildMessage } from '../../../src/engines/messages.js';
 import { bareEntry } from '../../support/bare-entry.js';
 import { until } from '../../support/until.js';
 
@@ -62,6 +62,7 @@ export interface RunningChild extends AsyncDisposable {
   ask<T>(path: string, body: object): Promise<T>;
   closeStdin(): void;
   askToExit(): void;
+  askToSleep(): void;
   terminate(): void;
   /** How it ended, once it has. */
   readonly ended: Promise<{ exitCode: number | null; signal: string | null; verdict: ExitVerdict }>;
@@ -152,6 +153,7 @@ export async function startChild(
     },
     closeStdin: () => child.stdin.end(),
     askToExit: () => void child.stdin.write(EXIT_MESSAGE),
+    askToSleep: () => void child.stdin.write(SLEEP_MESSAGE),
     terminate: () => void child.kill('SIGTERM'),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');

@@ -81,4 +81,18 @@ describe('a model in memory', () => {
     await refused;
     expect(events.at(-1)).toBe('failed: no room');
   });
+
+  it('leaves at once when it is told to, but not while it is used, and never twice', async () => {
+    const work = Promise.withResolvers<null>();
+    const used = residency.use(never, () => work.promise);
+    residency.sleepNow();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(events).toEqual([]);
+    work.resolve(null);
+    await used;
+    residency.sleepNow();
+    residency.sleepNow();
+    await vi.advanceTimersByTimeAsync(5 * IDLE_MILLIS);
+    expect(events).toEqual(['unload model 0', 'asleep']);
+  });
 });

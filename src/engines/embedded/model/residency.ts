@@ -7,6 +7,8 @@ export interface Residency<Model> {
    * the signal's reason when it aborts before the model is there; the wake goes on, for others may want it.
    */
   use<Result>(signal: AbortSignal, task: (model: Model) => Result | Promise<Result>): Promise<Result>;
+  /** Has it leave memory now, unless somebody uses it or it is not there. */
+  sleepNow(): void;
 }
 
 export interface ResidencyOptions<Model> {
@@ -74,6 +76,10 @@ export function createResidency<Model>(options: ResidencyOptions<Model>): Reside
   return {
     get current() {
       return current;
+    },
+    sleepNow() {
+      cancelSleep();
+      fallAsleep();
     },
     async use(signal, task) {
       signal.throwIfAborted();
