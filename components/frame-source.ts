@@ -1,7 +1,7 @@
 import type { Millis } from '../src/client/types.js';
 import type { DomainStore } from '../src/store/domain-store.js';
 import type { ScreenStore } from '../src/store/screen-store.js';
-import { helpPage, hintsFor } from './keys/commands.js';
+import { keyTexts } from './keys/commands.js';
 import { drawFrame, NO_MEMORY, type FrameMemory } from './layout/frame.js';
 import { waitingRow } from './layout/title.js';
 import type { Theme } from './theme/tones.js';
@@ -15,6 +15,8 @@ export interface FrameSource {
   /** What the rows were drawn from, with the stores as they are this very moment; null before the first snapshot. */
   readonly view: () => ScreenView | null;
   readonly pageSize: () => number;
+  /** Rows that an open page has, with its title. */
+  readonly bodyRows: () => number;
   close(): void;
 }
 
@@ -36,6 +38,7 @@ export function createFrameSource(
   let rows: readonly string[] = [];
   let memory: FrameMemory = NO_MEMORY;
   let pageSize = 1;
+  let bodyRows = 1;
   let scheduled = false;
 
   const view = (): ScreenView | null => makeView(options, screen.getState(), domain.getState(), Date.now());
@@ -48,9 +51,10 @@ export function createFrameSource(
         paintRow(waitingRow(options.hostLabel, domain.getState().connection, columns, options.glyphs.cut), theme),
       ];
     }
-    const frame = drawFrame(seen, { hints: hintsFor(seen), help: helpPage(seen) }, memory);
+    const frame = drawFrame(seen, keyTexts(seen), memory);
     memory = frame.memory;
     pageSize = frame.pageSize;
+    bodyRows = frame.bodyRows;
     if (frame.scroll !== seen.screen.scroll) screen.setState({ scroll: frame.scroll });
     return frame.rows.map((row) => paintRow(row, theme));
   }
@@ -90,6 +94,7 @@ export function createFrameSource(
     rows: () => rows,
     view,
     pageSize: () => pageSize,
+    bodyRows: () => bodyRows,
     close() {
       for (const end of ends) end();
       clearInterval(ticker);

@@ -1,49 +1,69 @@
-import type { Millis, ModelId, SupervisorClient } from '../src/client/types.js';
-import type { ScreenStore } from '../src/store/screen-store.js';
+import type { LogMessage, Millis, ModelId, SupervisorClient } from '../src/client/types.js';
+import type { LogTail, ScreenStore } from '../src/store/screen-store.js';
 
-const REFRESH_MILLIS: Millis = 1_000;
+/** Lines that a screen keeps of a log; the supervisor keeps fewer, so that all of its are among them. */
+const LINES_KEPT = 2_000;
+/** Of a longer line nobody reads the rest; the supervisor cuts them much the same. */
+const LONGEST_LINE_CHARS = 4_096;
+/** A child may write thousands of lines a second: they are shown in bundles. */
+const BUNDLE_MILLIS: Millis = 200;
 
-/** Reads the log of the model whose page is open, again and again while it is; returns how to end that. */
-export function readLogs(client: Pick<SupervisorClient, 'logs'>, screen: ScreenStore): () => void {
+/** Follows the log of the model whose page is open, for as long as it is; returns how to end that. */
+export function readLogs(client: Pick<SupervisorClient, 'followLog'>, screen: ScreenStore): () => void {
   let model: ModelId | null = null;
-  let timer: NodeJS.Timeout | null = null;
-
-  function stop(): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-  }
-
-  function read(wanted: ModelId): void {
-    const again = (lines: readonly string[], error: string | null): void => {
-      if (model !== wanted) return;
-      const known = screen.getState().logTail;
-      const same = known?.model === wanted && known.error === error && sameLines(known.lines, lines);
-      if (!same) screen.setState({ logTail: { model: wanted, lines, error } });
-      timer = setTimeout(() => read(wanted), REFRESH_MILLIS);
-    };
-    client.logs(wanted).then(
-      (lines) => again(lines, null),
-      (error: unknown) => again([], error instanceof Error ? error.message : String(error)),
-    );
-  }
+  let end = (): void => undefined;
 
   function follow(): void {
     const { page } = screen.getState();
     const wanted = page?.kind === 'detail' || page?.kind === 'logs' ? page.model : null;
     if (wanted === model) return;
-    stop();
+    end();
     model = wanted;
-    if (wanted !== null) read(wanted);
+    end = wanted === null ? () => undefined : followOne(client, screen, wanted);
   }
 
-  const end = screen.subscribe(follow);
+  const unsubscribe = screen.subscribe(follow);
   return () => {
+    unsubscribe();
     end();
-    stop();
-    model = null;
   };
 }
 
-function sameLines(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((line, index) => line === b[index]);
+function followOne(client: Pick<SupervisorClient, 'followLog'>, screen: ScreenStore, model: ModelId): () => void {
+  let tail: LogTail = { model, lines: [], dropped: 0, error: null };
+  let timer: NodeJS.Timeout | null = null;
+  let shownAt = Number.NEGATIVE_INFINITY;
+
+  function show(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    shownAt = performance.now();
+    screen.setState({ logTail: tail });
+  }
+
+  const end = client.followLog(model, (message) => {
+    tail = after(tail, message);
+    const wait = shownAt + BUNDLE_MILLIS - performance.now();
+    if (wait <= 0 && message.type !== 'start') show();
+    else timer ??= setTimeout(show, Math.max(BUNDLE_MILLIS / 2, wait));
+  });
+  return () => {
+    end();
+    if (timer !== null) clearTimeout(timer);
+  };
+}
+
+/** The log after a message. What is told anew gets new numbers, or nobody could tell old lines from new ones. */
+function after(tail: LogTail, message: LogMessage): LogTail {
+  switch (message.type) {
+    case 'start':
+      return { ...tail, dropped: tail.dropped + tail.lines.length, lines: [], error: null };
+    case 'failed':
+      return { ...tail, error: message.message };
+    case 'lines': {
+      const lines = [...tail.lines, ...message.lines.map((line) => line.slice(0, LONGEST_LINE_CHARS))];
+      const surplus = Math.max(0, lines.length - LINES_KEPT);
+      return { ...tail, error: null, lines: lines.slice(surplus), dropped: tail.dropped + surplus };
+    }
+  }
 }

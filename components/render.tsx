@@ -1,15 +1,8 @@
 import { render } from 'ink';
 import type { SupervisorClient } from '../src/client/types.js';
-import { createDomainStore } from '../src/store/domain-store.js';
-import { feedDomainStore } from '../src/store/feed.js';
-import { createScreenStore } from '../src/store/screen-store.js';
 import { App } from './app.js';
-import { createFrameSource } from './frame-source.js';
-import type { CommandContext } from './keys/command.js';
-import { dispatchKey, dispatchPaste } from './keys/dispatch.js';
-import { actOn } from './keys/model-commands.js';
-import { createLeaving, type ScreenOutcome } from './leave.js';
-import { readLogs } from './log-reader.js';
+import type { ScreenOutcome } from './leave.js';
+import { createSession } from './session.js';
 import { chooseGlyphs, type GlyphChoice } from './theme/glyphs.js';
 import { COLOURS, MONOCHROME } from './theme/tones.js';
 import { watchForSuspension } from './suspension.js';
@@ -41,6 +34,10 @@ export interface RunScreenOptions {
 /** Frames a second at most. */
 const MAX_FPS = 15;
 
+/** DEC's private mode 7, which every terminal of today knows. */
+const AUTOWRAP = '\u001b[?7h';
+const NO_AUTOWRAP = '\u001b[?7l';
+
 /**
  * Shows the screen until the user leaves it, and tells how it ended; the message is for the caller to print, on the
  * terminal that is then restored. Rejects, with the terminal restored too, when the screen itself fails or when
@@ -53,60 +50,38 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
   const settings: ScreenOptions = {
     glyphs: chooseGlyphs(options.glyphs ?? 'auto', process.env),
     readOnly: options.readOnly ?? false,
+    source: client.source,
     ownsSupervisor: options.ownsSupervisor,
     hostLabel: options.hostLabel ?? null,
   };
-  const domain = createDomainStore();
-  const screen = createScreenStore({ columns: stdout.columns, rows: stdout.rows });
   const end = watchForTheEnd(stdin, stdout, options.signal);
-  const frames = createFrameSource(domain, screen, settings, stdout.hasColors() ? COLOURS : MONOCHROME, end.fail);
-  const leaving = createLeaving(client, domain, screen, options.attachCommand ?? 'llm-tui attach', end.finish);
+  const suspension = watchForSuspension(() => redraw(), end.fail);
+  const session = createSession({
+    client,
+    settings,
+    theme: stdout.hasColors() ? COLOURS : MONOCHROME,
+    terminal: {
+      columns: stdout.columns,
+      rows: stdout.rows,
+      write: (sequence) => stdout.write(sequence),
+      redraw: () => redraw(),
+      suspend() {
+        // The shell that takes over is used to it.
+        stdout.write(AUTOWRAP);
+        suspension.suspend();
+      },
+    },
+    attachCommand: options.attachCommand ?? 'llm-tui attach',
+    env: process.env,
+    finish: end.finish,
+    fail: end.fail,
+  });
+  const { frames, screen } = session;
   const resized = (): void => screen.setState({ viewport: { columns: stdout.columns, rows: stdout.rows } });
   stdout.on('resize', resized);
 
-  const context: CommandContext = {
-    domain,
-    screen,
-    client,
-    options: settings,
-    view: frames.view,
-    pageSize: frames.pageSize,
-    redraw: () => redraw(),
-    suspend: () => suspension.suspend(),
-    answer: (answer, dialog) => {
-      switch (answer) {
-        case 'detach':
-          return leaving.detach();
-        case 'leave':
-          return leaving.leave();
-        case 'stop-all':
-          return leaving.stopAll();
-        case 'confirm':
-          if (dialog?.kind === 'confirm') actOn(context, dialog.action, dialog.model);
-          return;
-        case 'cancel':
-          return;
-      }
-    },
-  };
-  const suspension = watchForSuspension(() => redraw(), end.fail);
-  const guarded =
-    <T,>(handle: (context: CommandContext, value: T) => void) =>
-    (value: T): void => {
-      try {
-        handle(context, value);
-      } catch (error) {
-        end.fail(error);
-      }
-    };
   const app = (epoch: number): React.JSX.Element => (
-    <App
-      frames={frames}
-      epoch={epoch}
-      onKey={guarded(dispatchKey)}
-      onPaste={guarded(dispatchPaste)}
-      onHandOver={suspension.take}
-    />
+    <App frames={frames} epoch={epoch} onKey={session.press} onPaste={session.paste} onHandOver={suspension.take} />
   );
 
   const ink = render(app(0), {
@@ -124,23 +99,23 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     epoch += 1;
     ink.clear();
     // Whatever another program has left: Ink alone erases only the rows it knows of, from where it thinks it is.
-    stdout.write('\u001b[H\u001b[2J');
+    stdout.write(`\u001b[H\u001b[2J${NO_AUTOWRAP}`);
     ink.rerender(app(epoch));
   };
   ink.waitUntilExit().catch(end.fail);
-  const endLogs = readLogs(client, screen);
-  const endFeed = feedDomainStore(domain, client);
+  // Whatever widths this program and the terminal disagree about: what is too long is cut at the edge, and never goes on
+  // in a row that belongs to something else.
+  stdout.write(NO_AUTOWRAP);
+  session.start();
   try {
     return await end.outcome;
   } finally {
-    endFeed();
-    endLogs();
-    leaving.close();
-    frames.close();
+    session.close();
     stdout.off('resize', resized);
     suspension.close();
     ink.unmount();
     await ink.waitUntilExit().catch(() => undefined);
+    stdout.write(AUTOWRAP);
     end.close();
   }
 }

@@ -1,4 +1,15 @@
-import type { Decision, DeviceView, Millis, ModelId, ModelView, QueueView, Snapshot } from '../src/client/types.js';
+import type {
+  Ability,
+  Decision,
+  DeviceView,
+  Millis,
+  ModelId,
+  ModelView,
+  QueueView,
+  RecordedPosition,
+  Snapshot,
+  Source,
+} from '../src/client/types.js';
 import { isAnotherSupervisor, type Connection, type DomainState } from '../src/store/domain-store.js';
 import type { PaneId, ScreenState } from '../src/store/screen-store.js';
 import { orderModels } from './lists/order.js';
@@ -10,6 +21,8 @@ import type { Glyphs } from './theme/glyphs.js';
 export interface ScreenOptions {
   readonly glyphs: Glyphs;
   readonly readOnly: boolean;
+  /** What is being looked at. */
+  readonly source: Source;
   /** This screen started the supervisor, so leaving has to say what becomes of it. */
   readonly ownsSupervisor: boolean;
   /** How the supervisor is called in the title; null: by its URL. */
@@ -28,6 +41,15 @@ export interface ScreenView {
   readonly silentMillis: Millis;
   readonly lists: Lists;
   readonly marks: ReadonlyMap<ModelId, ModelMark>;
+  /** Where in a recording one is; null: this happens now. */
+  readonly position: RecordedPosition | null;
+  /** The model that a typed command is about; null: the one that is selected. */
+  readonly named: ModelId | null;
+}
+
+/** True where what is looked at can do this, and this screen may ask for it. */
+export function offers({ options }: Pick<ScreenView, 'options'>, needs: Ability | null, acts: boolean): boolean {
+  return !(acts && options.readOnly) && (needs === null || options.source.can.has(needs));
 }
 
 /** The rows of the panes: filtered, sorted, in the order in which they are drawn. */
@@ -48,7 +70,8 @@ export function makeView(
   localNow: Millis,
 ): ScreenView | null {
   if (known.snapshot === null) return null;
-  const now = localNow + known.clockOffsetMillis;
+  // What is recorded happened then, however long one looks at it.
+  const now = known.position?.at ?? localNow + known.clockOffsetMillis;
   const { snapshot, now: shownNow } = screen.frozen ?? { snapshot: known.snapshot, now };
   return {
     // Another supervisor than the one that this screen has started is not this screen's to stop.
@@ -57,9 +80,11 @@ export function makeView(
     connection: known.connection,
     snapshot,
     now: shownNow,
-    silentMillis: known.heardAt === null ? 0 : localNow - known.heardAt,
+    silentMillis: known.heardAt === null || known.position !== null ? 0 : localNow - known.heardAt,
     lists: makeLists(snapshot, screen),
     marks: modelMarks(snapshot.models),
+    position: known.position,
+    named: null,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { SupervisorClient } from '../../src/client/types.js';
+import type { Ability, SupervisorClient } from '../../src/client/types.js';
 import type { DomainStore } from '../../src/store/domain-store.js';
 import type { Dialog, ScreenStore } from '../../src/store/screen-store.js';
 import type { Answer } from '../layout/dialog.js';
@@ -14,6 +14,10 @@ export interface CommandContext {
   view(): ScreenView | null;
   /** Rows that PgUp and PgDn move by. */
   pageSize(): number;
+  /** Rows that an open page has, with its title. */
+  bodyRows(): number;
+  /** Has the terminal copy a text, as far as it does that for programs. */
+  copy(text: string): void;
   redraw(): void;
   /** Gives the terminal to the shell until that continues this program. */
   suspend(): void;
@@ -23,6 +27,17 @@ export interface CommandContext {
 
 export type CommandGroup = 'models' | 'look' | 'move' | 'screen';
 
+/** How a command came to be run. */
+export interface Invocation {
+  /** Null: it was typed. */
+  readonly key: string | null;
+  /** What was typed after its name; null: nothing. A model is in the view instead. */
+  readonly argument: string | null;
+}
+
+/** What may follow a command's name: the name of a model, any words, or one of these. */
+export type Argument = 'model' | 'words' | readonly string[];
+
 /**
  * One thing that can be done. Key handling, the help screen, the hints in the last row and the command line
  * (`:`) are all made from these.
@@ -30,6 +45,7 @@ export type CommandGroup = 'models' | 'look' | 'move' | 'screen';
 export interface Command {
   /** The verb, the same as on the command line where that has one. */
   readonly name: string;
+  /** None: it can only be typed, since a key of another one does the same where it makes sense. */
   readonly keys: readonly string[];
   readonly group: CommandGroup;
   /** One line of help. */
@@ -38,7 +54,10 @@ export interface Command {
   readonly hint: string | null;
   /** True for what changes something in the supervisor; `--read-only` hides it. */
   readonly acts: boolean;
+  /** What the source must be able to do for it; null: nothing. Where it cannot, there is no such command. */
+  readonly needs: Ability | null;
+  readonly takes: Argument | null;
   /** Whether it would do anything now. */
   available(view: ScreenView): boolean;
-  run(context: CommandContext, view: ScreenView, key: string | null): void;
+  run(context: CommandContext, view: ScreenView, how: Invocation): void;
 }

@@ -1,25 +1,32 @@
 import { openDialog } from '../../src/store/screen-store.js';
 import type { Hint } from '../layout/footer.js';
+import type { KeyTexts } from '../layout/frame.js';
 import type { PageContent } from '../panes/page-content.js';
 import type { Glyphs } from '../theme/glyphs.js';
 import { span, type Row } from '../widgets/row.js';
-import type { ScreenView } from '../view.js';
+import { offers, type ScreenView } from '../view.js';
 import type { Command, CommandGroup } from './command.js';
 import { keyLabel } from './key-names.js';
+import { completions } from './palette.js';
+import { COPY_COMMANDS } from './copy-commands.js';
+import { LOG_COMMANDS } from './log-commands.js';
 import { LOOK_COMMANDS } from './look-commands.js';
 import { MODEL_COMMANDS } from './model-commands.js';
 import { MOVE_COMMANDS } from './move-commands.js';
+import { TIME_COMMANDS } from './time-commands.js';
 
 const SCREEN_COMMANDS: readonly Command[] = [
   {
     name: 'command',
     keys: [':'],
     group: 'screen',
-    help: 'type a command by its name',
+    help: 'type a command by its name, with what it is for: load NAME; Tab completes, Up brings back',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
-    run: (context) => context.screen.setState({ input: { kind: 'command', text: '', before: '' } }),
+    run: (context) => context.screen.setState({ input: { kind: 'command', text: '', before: '' }, message: null }),
   },
   {
     name: 'redraw',
@@ -28,6 +35,8 @@ const SCREEN_COMMANDS: readonly Command[] = [
     help: 'draw the whole screen again',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
     run: (context) => context.redraw(),
   },
@@ -38,6 +47,8 @@ const SCREEN_COMMANDS: readonly Command[] = [
     help: 'back to the shell for a while; fg brings the screen back',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
     run: (context) => context.suspend(),
   },
@@ -48,9 +59,13 @@ const SCREEN_COMMANDS: readonly Command[] = [
     help: 'leave: asks what becomes of the models',
     hint: 'leave',
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
     run: (context, view) => {
-      if (view.connection.state === 'live' && !context.screen.getState().stopping) {
+      // Whoever looks at a recording keeps nobody from anything.
+      const isLive = view.connection.state === 'live' && view.position === null;
+      if (isLive && !context.screen.getState().stopping) {
         openDialog(context.screen, { kind: 'leave' });
       } else context.answer('leave', null);
     },
@@ -58,33 +73,49 @@ const SCREEN_COMMANDS: readonly Command[] = [
 ];
 
 /** The one table: key handling, help, hints and the command line are all made from it. */
-export const COMMANDS: readonly Command[] = [...MODEL_COMMANDS, ...LOOK_COMMANDS, ...MOVE_COMMANDS, ...SCREEN_COMMANDS];
+export const COMMANDS: readonly Command[] = [
+  ...MODEL_COMMANDS,
+  ...LOOK_COMMANDS,
+  ...LOG_COMMANDS,
+  ...COPY_COMMANDS,
+  ...TIME_COMMANDS,
+  ...MOVE_COMMANDS,
+  ...SCREEN_COMMANDS,
+];
 
 /** The command that a key stands for, or null. */
 export function commandForKey(key: string): Command | null {
   return COMMANDS.find((command) => command.keys.includes(key)) ?? null;
 }
 
-/** The command of this name, or the only one whose name begins like this; null: none, or several. */
-export function commandForName(name: string): Command | null {
-  const exact = COMMANDS.find((command) => command.name === name);
-  if (exact !== undefined) return exact;
-  const starting = name === '' ? [] : COMMANDS.filter((command) => command.name.startsWith(name));
-  return starting.length === 1 ? (starting[0] ?? null) : null;
-}
-
 /** The commands that this screen has at all. */
-export function offeredCommands(readOnly: boolean): readonly Command[] {
-  return COMMANDS.filter((command) => !(readOnly && command.acts));
+export function offeredCommands(view: Pick<ScreenView, 'options'>): readonly Command[] {
+  return COMMANDS.filter((command) => offers(view, command.needs, command.acts));
 }
 
 /** The keys that would do something now, for the last row. */
 export function hintsFor(view: ScreenView): readonly Hint[] {
   const back: Hint[] = view.screen.page === null ? [] : [{ key: 'Esc', label: 'back' }];
-  const hints = offeredCommands(view.options.readOnly)
-    .filter((command) => command.hint !== null && command.available(view))
+  const hints = offeredCommands(view)
+    .filter((command) => command.hint !== null && command.keys.length > 0 && command.available(view))
     .map((command): Hint => ({ key: keyLabel(command.keys[0] ?? ''), label: command.hint ?? '' }));
   return [...back, ...hints];
+}
+
+/** Everything that a frame has of the commands. */
+export function keyTexts(view: ScreenView): KeyTexts {
+  const { input } = view.screen;
+  const isTyping = input?.kind === 'command' && input.text !== '';
+  return {
+    hints: hintsFor(view),
+    typing: isTyping ? completions(input.text, COMMANDS, view).map((line) => lastWord(line, input.text)) : [],
+    help: helpPage(view),
+  };
+}
+
+/** Of a completion only what is still open: the name of the model, not the command before it. */
+function lastWord(completion: string, typed: string): string {
+  return /\s/u.test(typed.trimStart()) ? completion.slice(completion.indexOf(' ') + 1) : completion;
 }
 
 const GROUP_TITLES: Readonly<Record<CommandGroup, string>> = {
@@ -96,7 +127,7 @@ const GROUP_TITLES: Readonly<Record<CommandGroup, string>> = {
 
 /** The help screen. */
 export function helpPage(view: ScreenView): PageContent {
-  const offered = offeredCommands(view.options.readOnly);
+  const offered = offeredCommands(view);
   const groups = (Object.keys(GROUP_TITLES) as CommandGroup[]).flatMap((group): Row[] => {
     const commands = offered.filter((command) => command.group === group);
     if (commands.length === 0) return [];
@@ -105,7 +136,7 @@ export function helpPage(view: ScreenView): PageContent {
       ...commands.map((command): Row => [
         span('  '),
         span(command.keys.map(keyLabel).join(' ').padEnd(10), 'accent'),
-        span(command.name.padEnd(15), 'dim'),
+        span(`${command.name} `.padEnd(16), 'dim'),
         span(command.help),
       ]),
       [],

@@ -1,11 +1,14 @@
-import { openDialog, say } from '../../src/store/screen-store.js';
+import { openDialog, rememberCommand, say, type LineInput } from '../../src/store/screen-store.js';
 import { isTooSmall } from '../layout/allot.js';
 import { questionOf, type Answer } from '../layout/dialog.js';
 import { withoutLastCharacter } from '../text/width.js';
 import type { ScreenView } from '../view.js';
-import type { Command, CommandContext } from './command.js';
-import { commandForKey, commandForName } from './commands.js';
+import { refusalOf } from '../../src/client/sources.js';
+import type { Command, CommandContext, Invocation } from './command.js';
+import { COMMANDS, commandForKey } from './commands.js';
 import { typedText } from './key-names.js';
+import { searchLog } from './log-commands.js';
+import { complete, understand } from './palette.js';
 
 /** Does what a key stands for: an open question has the keys first, then a line being typed, then the commands. */
 export function dispatchKey(context: CommandContext, key: string): void {
@@ -19,7 +22,7 @@ export function dispatchKey(context: CommandContext, key: string): void {
   const command = commandForKey(key);
   // Nobody should do blindly what the screen is too small to show.
   if (isTooSmall(view.screen.viewport) && command?.name !== 'quit') return;
-  if (command !== null) runCommand(context, view, command, key);
+  if (command !== null) runCommand(context, view, command, { key, argument: null });
 }
 
 /** What was pasted: text for a line being typed, and nothing anywhere else, least of all commands. */
@@ -28,9 +31,12 @@ export function dispatchPaste(context: CommandContext, text: string): void {
   if (input !== null) setInput(context, input.text + text.replace(/\s+/g, ' '));
 }
 
-function runCommand(context: CommandContext, view: ScreenView, command: Command, key: string | null): void {
-  if (command.acts && view.options.readOnly) say(context.screen, 'plain', 'this screen is read-only');
-  else if (command.available(view)) command.run(context, view, key);
+function runCommand(context: CommandContext, view: ScreenView, command: Command, how: Invocation): void {
+  const { source, readOnly } = view.options;
+  if (command.needs !== null && !source.can.has(command.needs)) {
+    say(context.screen, 'plain', refusalOf(source, command.name));
+  } else if (command.acts && readOnly) say(context.screen, 'plain', 'this screen is read-only');
+  else if (command.available(view)) command.run(context, view, how);
   else if (command.acts || command.group === 'look') say(context.screen, 'plain', `${command.name} does nothing here`);
 }
 
@@ -74,6 +80,14 @@ function typeKey(context: CommandContext, view: ScreenView, key: string): void {
     case 'return':
       context.screen.setState({ input: null });
       if (input.kind === 'command') runTyped(context, view, input.text.trim());
+      if (input.kind === 'search') searchLog(context, view, input.text);
+      return;
+    case 'tab':
+      if (input.kind === 'command') setInput(context, complete(input.text, COMMANDS, view));
+      return;
+    case 'up':
+    case 'down':
+      if (input.kind === 'command') recall(context, input, key === 'up' ? 1 : -1);
       return;
     case 'backspace':
       return setInput(context, withoutLastCharacter(input.text));
@@ -89,15 +103,35 @@ function typeKey(context: CommandContext, view: ScreenView, key: string): void {
 function setInput(context: CommandContext, text: string): void {
   const { input } = context.screen.getState();
   if (input === null) return;
+  // What is changed is a new line, and no longer the one that was brought back.
+  const { recall: _, ...line } = input;
+  const before = input.recall === undefined ? input.before : '';
   // A filter shows at once what it leaves.
   context.screen.setState(
-    input.kind === 'filter' ? { input: { ...input, text }, filter: text } : { input: { ...input, text } },
+    input.kind === 'filter' ? { input: { ...line, text }, filter: text } : { input: { ...line, text, before } },
   );
 }
 
-function runTyped(context: CommandContext, view: ScreenView, name: string): void {
-  if (name === '') return;
-  const command = commandForName(name);
-  if (command === null) say(context.screen, 'bad', `no command is called "${name}"; ? lists them`);
-  else runCommand(context, { ...view, screen: context.screen.getState() }, command, null);
+/** Goes back in what was typed before, and on again to what is being typed, which is kept meanwhile. */
+function recall(context: CommandContext, input: LineInput, by: 1 | -1): void {
+  const { history } = context.screen.getState();
+  const at = (input.recall ?? 0) + by;
+  if (at < 0 || at > history.length) return;
+  const before = input.recall === undefined ? input.text : input.before;
+  const { recall: _, ...line } = input;
+  context.screen.setState({
+    input:
+      at === 0
+        ? { ...line, text: before, before: '' }
+        : { ...line, text: history[history.length - at] ?? '', before, recall: at },
+  });
+}
+
+function runTyped(context: CommandContext, view: ScreenView, line: string): void {
+  if (line === '') return;
+  rememberCommand(context.screen, line);
+  const typed = understand(line, COMMANDS, view);
+  if ('problem' in typed) return say(context.screen, 'bad', typed.problem);
+  const { command, argument, named } = typed;
+  runCommand(context, { ...view, named, screen: context.screen.getState() }, command, { key: null, argument });
 }

@@ -1,6 +1,7 @@
-import { closePage, nextSort, openPage, say } from '../../src/store/screen-store.js';
+import { closePage, nextSort, openPage, say, SORTS } from '../../src/store/screen-store.js';
 import { selectedId, type ScreenView } from '../view.js';
 import type { Command } from './command.js';
+import { searchLog } from './log-commands.js';
 import { targetModel, whySubject } from './targets.js';
 
 const always = (): boolean => true;
@@ -19,6 +20,8 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'why: the record of a decision, why a model is (not) loaded, why a device is full',
     hint: 'why',
     acts: false,
+    needs: null,
+    takes: 'model',
     available: (view) => whySubject(view) !== null,
     run: (context, view) => {
       const subject = whySubject(view);
@@ -32,9 +35,13 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'open the selected row: all about a model, a decision or a device',
     hint: 'detail',
     acts: false,
-    available: (view) => view.screen.page === null && (targetModel(view) !== null || selectedDevice(view) !== null),
+    needs: null,
+    takes: 'model',
+    available: (view) =>
+      view.named !== null ||
+      (view.screen.page === null && (targetModel(view) !== null || selectedDevice(view) !== null)),
     run: (context, view) => {
-      const device = selectedDevice(view);
+      const device = view.named === null ? selectedDevice(view) : null;
       const subject = whySubject(view);
       const model = targetModel(view);
       if (device !== null) openPage(context.screen, { kind: 'why', subject: { kind: 'device', device } });
@@ -49,6 +56,8 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'the last lines that the model has written',
     hint: 'logs',
     acts: false,
+    needs: 'logs',
+    takes: 'model',
     available: (view) => targetModel(view) !== null,
     run: (context, view) => {
       const model = targetModel(view);
@@ -59,13 +68,19 @@ export const LOOK_COMMANDS: readonly Command[] = [
     name: 'filter',
     keys: ['/'],
     group: 'look',
-    help: 'show only rows with these words; !word shows those without it',
+    help: 'show only rows with these words, !word those without it; in a log: look for these words',
     hint: 'filter',
     acts: false,
-    available: (view) => view.screen.page === null,
-    run: (context) => {
-      const { filter } = context.screen.getState();
-      context.screen.setState({ input: { kind: 'filter', text: filter, before: filter } });
+    needs: null,
+    takes: 'words',
+    available: (view) => view.screen.page === null || view.screen.page.kind === 'logs',
+    run: (context, view, { argument }) => {
+      const { filter, logView } = context.screen.getState();
+      if (view.screen.page !== null) {
+        if (argument !== null) searchLog(context, view, argument);
+        else context.screen.setState({ input: { kind: 'search', text: '', before: logView.search } });
+      } else if (argument !== null) context.screen.setState({ filter: argument });
+      else context.screen.setState({ input: { kind: 'filter', text: filter, before: filter } });
     },
   },
   {
@@ -75,8 +90,14 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'order the models by catalog, name, state, memory or idle time',
     hint: 'sort',
     acts: false,
+    needs: null,
+    takes: SORTS,
     available: (view) => view.screen.page === null,
-    run: (context) => say(context.screen, 'plain', `models ordered by ${nextSort(context.screen)}`),
+    run: (context, _view, { argument }) => {
+      const chosen = SORTS.find((sort) => sort === argument);
+      if (chosen !== undefined) context.screen.setState({ sort: chosen });
+      say(context.screen, 'plain', `models ordered by ${chosen ?? nextSort(context.screen)}`);
+    },
   },
   {
     name: 'zoom',
@@ -85,21 +106,10 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'give all rows to the focused pane; again to go back',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: (view) => view.screen.page === null,
     run: (context) => context.screen.setState((state) => ({ zoom: !state.zoom })),
-  },
-  {
-    name: 'freeze',
-    keys: ['space'],
-    group: 'look',
-    help: 'freeze the view; again to go on',
-    hint: null,
-    acts: false,
-    available: always,
-    run: (context, view) =>
-      context.screen.setState((state) => ({
-        frozen: state.frozen === null ? { snapshot: view.snapshot, now: view.now } : null,
-      })),
   },
   {
     name: 'help',
@@ -108,6 +118,8 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'this list of keys',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: always,
     run: (context) => openPage(context.screen, { kind: 'help' }),
   },
@@ -118,6 +130,8 @@ export const LOOK_COMMANDS: readonly Command[] = [
     help: 'close the page, then the zoom, then drop the filter',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: always,
     run: (context) => {
       const { page, zoom, filter } = context.screen.getState();

@@ -1,6 +1,7 @@
-import { focusNextPane, focusPane, select, type PaneId } from '../../src/store/screen-store.js';
+import { focusNextPane, focusPane, PANES, select, type PaneId } from '../../src/store/screen-store.js';
 import { listIds, selectedIndex, type ScreenView } from '../view.js';
 import type { Command, CommandContext } from './command.js';
+import { moveLog } from './log-commands.js';
 
 /** The pane that a digit goes to. */
 const PANE_OF_DIGIT: Readonly<Record<string, PaneId>> = {
@@ -14,10 +15,9 @@ const PANE_OF_DIGIT: Readonly<Record<string, PaneId>> = {
 /** Moves the selection, or the page that is open, by so many rows; `Infinity` goes to an end. */
 function moveBy(context: CommandContext, view: ScreenView, by: number): void {
   const { page, scroll, focus } = context.screen.getState();
+  if (page?.kind === 'logs') return moveLog(context, view, by);
   if (page !== null) {
-    // A log is scrolled from its end.
-    const down = page.kind === 'logs' ? -by : by;
-    const wanted = Number.isFinite(down) ? scroll + down : down > 0 ? Number.MAX_SAFE_INTEGER : 0;
+    const wanted = Number.isFinite(by) ? scroll + by : by > 0 ? Number.MAX_SAFE_INTEGER : 0;
     context.screen.setState({ scroll: Math.max(0, wanted) });
     return;
   }
@@ -35,8 +35,16 @@ function move(name: string, keys: readonly string[], help: string, by: (context:
     help,
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
-    run: (context, view) => moveBy(context, view, by(context)),
+    run: (context, view, { key }) => {
+      const rows = by(context);
+      const { recording } = context.client;
+      // In a recording these go to its ends; Home and End still move in the list.
+      if (recording !== null && view.screen.page === null && (key === 'g' || key === 'G')) recording.step(rows);
+      else moveBy(context, view, rows);
+    },
   };
 }
 
@@ -46,8 +54,8 @@ export const MOVE_COMMANDS: readonly Command[] = [
   move('up', ['k', 'up'], 'one row up', () => -1),
   move('page-down', ['pagedown'], 'one page down', (context) => context.pageSize()),
   move('page-up', ['pageup'], 'one page up', (context) => -context.pageSize()),
-  move('first', ['g', 'home'], 'to the first row', () => -Infinity),
-  move('last', ['G', 'end'], 'to the last row', () => Infinity),
+  move('first', ['g', 'home'], 'to the first row; in a recording g goes to its beginning', () => -Infinity),
+  move('last', ['G', 'end'], 'to the last row; in a recording G goes to its end', () => Infinity),
   {
     name: 'next-pane',
     keys: ['tab'],
@@ -55,6 +63,8 @@ export const MOVE_COMMANDS: readonly Command[] = [
     help: 'to the next pane',
     hint: 'pane',
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
     run: (context) => focusNextPane(context.screen, 1),
   },
@@ -65,6 +75,8 @@ export const MOVE_COMMANDS: readonly Command[] = [
     help: 'to the pane before',
     hint: null,
     acts: false,
+    needs: null,
+    takes: null,
     available: () => true,
     run: (context) => focusNextPane(context.screen, -1),
   },
@@ -75,9 +87,11 @@ export const MOVE_COMMANDS: readonly Command[] = [
     help: 'to the devices, models, queue, measure queue or decisions',
     hint: null,
     acts: false,
+    needs: null,
+    takes: PANES,
     available: () => true,
-    run: (context, _view, key) => {
-      const pane = PANE_OF_DIGIT[key ?? ''];
+    run: (context, _view, { key, argument }) => {
+      const pane = PANES.find((name) => name === argument) ?? PANE_OF_DIGIT[key ?? ''];
       if (pane !== undefined) focusPane(context.screen, pane);
     },
   },

@@ -2,8 +2,9 @@ import type { ModelId, ModelView } from '../../src/client/types.js';
 import type { WhySubject } from '../../src/store/screen-store.js';
 import { selectedId, type ScreenView } from '../view.js';
 
-/** The model that a command is meant for: that of the open page, else that of the selected row; null: none. */
+/** The model that a command is meant for: the one named, that of the open page, or that of the selected row; null: none. */
 export function targetModel(view: ScreenView): ModelId | null {
+  if (view.named !== null) return view.named;
   const { page, focus } = view.screen;
   switch (page?.kind) {
     case 'detail':
@@ -39,7 +40,7 @@ export function targetModelView(view: ScreenView): ModelView | null {
 /** What `w` is to explain, or null when nothing is selected. */
 export function whySubject(view: ScreenView): WhySubject | null {
   const { page, focus } = view.screen;
-  if (page !== null) {
+  if (page !== null || view.named !== null) {
     const model = targetModel(view);
     return model === null ? null : { kind: 'model', model };
   }

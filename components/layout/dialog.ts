@@ -1,8 +1,9 @@
+import type { ModelId } from '../../src/client/types.js';
 import type { Dialog } from '../../src/store/screen-store.js';
 import { countText } from '../text/format.js';
 import { rowWidth, span, wrapRow, type Row } from '../widgets/row.js';
 import { rule } from '../widgets/rule.js';
-import type { ScreenView } from '../view.js';
+import { offers, type ScreenView } from '../view.js';
 
 /** One answer: the key that gives it and what it does. */
 export interface Choice {
@@ -31,6 +32,7 @@ export function questionOf(dialog: Dialog, view: ScreenView): Question {
       const model = view.snapshot.models.find((known) => known.id === dialog.model);
       const requests = model?.requests ?? 0;
       const busy = `${countText(requests, 'request')} in flight`;
+      if (dialog.action === 'cancel') return cancelQuestion(dialog.model, view, busy);
       const kill = dialog.action === 'kill';
       return {
         title: kill ? 'Kill' : 'Unload',
@@ -45,6 +47,17 @@ export function questionOf(dialog: Dialog, view: ScreenView): Question {
   }
 }
 
+/** Those who wait lose nothing but their place; those who are being answered lose their answers. */
+function cancelQuestion(model: ModelId, view: ScreenView, busy: string): Question {
+  const waiters = view.snapshot.queue.find((entry) => entry.model === model)?.waiters ?? 0;
+  const waiting = waiters === 0 ? '' : `, and ${waiters} that wait${waiters === 1 ? 's' : ''}`;
+  return {
+    title: 'Cancel',
+    text: `Cancel ${busy} at ${model}${waiting}? Their clients get an error instead of the rest.`,
+    choices: [{ key: 'y', answer: 'confirm', label: 'cancel them' }, CANCEL],
+  };
+}
+
 function leaveQuestion(view: ScreenView): Question {
   const running = view.snapshot.models.filter((model) => model.generation !== null).length;
   const requests = view.snapshot.models.reduce((sum, model) => sum + model.requests, 0);
@@ -54,7 +67,7 @@ function leaveQuestion(view: ScreenView): Question {
     answer: 'stop-all',
     label: `stop ${countText(running, 'model')} and the supervisor${lost}`,
   };
-  return view.options.ownsSupervisor
+  return view.options.ownsSupervisor && offers(view, 'detach', false)
     ? {
         title: 'Leave',
         text: 'What becomes of the models? Ctrl-C again stops all.',
@@ -62,8 +75,8 @@ function leaveQuestion(view: ScreenView): Question {
       }
     : {
         title: 'Leave',
-        text: 'The supervisor was there before this screen and keeps running without it.',
-        choices: [{ key: 'l', answer: 'leave', label: 'leave' }, ...(view.options.readOnly ? [] : [stop]), CANCEL],
+        text: `The ${view.options.source.kind} was there before this screen and keeps running without it.`,
+        choices: [{ key: 'l', answer: 'leave', label: 'leave' }, ...(offers(view, 'stop', true) ? [stop] : []), CANCEL],
       };
 }
 

@@ -1,3 +1,4 @@
+import type { LineInput } from '../../src/store/screen-store.js';
 import { textWidth } from '../text/width.js';
 import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
@@ -8,6 +9,19 @@ export interface Hint {
   readonly label: string;
 }
 
+/** What the table of commands has for the last row. */
+export interface FooterTexts {
+  readonly hints: readonly Hint[];
+  /** What the command that is being typed may go on with. */
+  readonly typing: readonly string[];
+}
+
+const TYPING_HELP: Readonly<Record<LineInput['kind'], string>> = {
+  filter: '!word excludes, Enter keeps, Esc drops',
+  command: 'Tab completes, Up brings back, Enter runs it, Esc drops it',
+  search: 'Enter looks for it, Esc drops it; n and N go on',
+};
+
 /** Cells for `Esc back` and `q leave`, with the gap. */
 const KEYS_LEAST = 24;
 
@@ -15,12 +29,12 @@ const KEYS_LEAST = 24;
 const MESSAGE_GAP = 2;
 
 /** The last row: what is being typed, else the keys that do something here, with what there is to say beside them. */
-export function footerRow(view: ScreenView, hints: readonly Hint[], width: number): Row {
+export function footerRow(view: ScreenView, { hints, typing }: FooterTexts, width: number): Row {
   const { glyphs } = view.options;
   const { input, message } = view.screen;
   if (input !== null) {
-    const help = input.kind === 'filter' ? '  !word excludes, Enter keeps, Esc drops' : '  Enter runs it, Esc drops it';
-    const prompt = input.kind === 'filter' ? '/' : ':';
+    const help = `  ${typing.length > 0 ? typing.join('  ') : TYPING_HELP[input.kind]}`;
+    const prompt = input.kind === 'command' ? ':' : '/';
     return cutRow(
       [span(` ${prompt}`, 'accent'), span(input.text), span('_', 'accent'), span(help, 'dim')],
       width,

@@ -9,7 +9,8 @@ import { besides, cutRow, span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { allot, isTooSmall, SMALLEST, type Allotment } from './allot.js';
 import { choiceText, dialogRows, questionOf } from './dialog.js';
-import { footerIsUrgent, footerRow, type Hint } from './footer.js';
+import { footerIsUrgent, footerRow, type FooterTexts } from './footer.js';
+import { drawLog } from '../panes/log-page.js';
 import { drawPage, pageContent } from './page.js';
 import { noticeRow, titleRow } from './title.js';
 
@@ -21,8 +22,7 @@ export interface FrameMemory {
 export const NO_MEMORY: FrameMemory = { offsets: { devices: 0, models: 0, queue: 0, measure: 0, decisions: 0 } };
 
 /** What the table of commands contributes to a frame. */
-export interface KeyTexts {
-  readonly hints: readonly Hint[];
+export interface KeyTexts extends FooterTexts {
   readonly help: PageContent;
 }
 
@@ -32,6 +32,8 @@ export interface Frame {
   readonly memory: FrameMemory;
   /** How far PgUp and PgDn go. */
   readonly pageSize: number;
+  /** Rows that an open page has, with its title. */
+  readonly bodyRows: number;
   /** Where the open page really is, which may be less far than was asked for. */
   readonly scroll: number;
 }
@@ -40,7 +42,7 @@ export interface Frame {
 export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory): Frame {
   const { columns, rows } = view.screen.viewport;
   if (isTooSmall(view.screen.viewport))
-    return { rows: tooSmall(view), memory, pageSize: 1, scroll: view.screen.scroll };
+    return { rows: tooSmall(view), memory, pageSize: 1, bodyRows: 1, scroll: view.screen.scroll };
   const notice = noticeRow(view, columns);
   const place = allot({
     columns,
@@ -56,13 +58,17 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
     ...(place.notice > 0 && notice !== null ? [notice] : []),
     ...deviceRows(view, columns).slice(0, place.devices),
   ];
-  const hints = footerRow(view, keys.hints, columns);
+  const hints = footerRow(view, keys, columns);
   const room = rows - head.length - place.hints;
   const page = view.screen.page;
   if (page !== null) {
-    const drawn = drawPage(pageContent(page, view, keys.help), view, columns, room, page.kind === 'logs');
+    const drawn =
+      page.kind === 'logs'
+        ? { rows: drawLog(view, page.model, room), scroll: 0 }
+        : drawPage(pageContent(page, view, keys.help), view, columns, room);
     const all = fill([...head, ...drawn.rows], rows - place.hints);
-    return { rows: finish(all, place, hints, view), memory, pageSize: Math.max(1, room - 2), scroll: drawn.scroll };
+    const pageSize = Math.max(1, room - 2);
+    return { rows: finish(all, place, hints, view), memory, pageSize, bodyRows: room, scroll: drawn.scroll };
   }
   const body = drawBody(view, place, memory, columns);
   const all = fill([...head, ...body.rows], rows - place.hints);
@@ -71,6 +77,7 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
     rows: finish(all, place, hints, view),
     memory: { offsets: body.offsets },
     pageSize: Math.max(1, focusedRows - 2),
+    bodyRows: room,
     scroll: 0,
   };
 }

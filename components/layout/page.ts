@@ -1,5 +1,5 @@
 import type { ScreenView } from '../view.js';
-import { detailPage, logsPage } from '../panes/detail.js';
+import { detailPage } from '../panes/detail.js';
 import { planPage } from '../panes/plan.js';
 import { PAGE_INDENT, type PageContent } from '../panes/page-content.js';
 import { whyPage } from '../panes/why.js';
@@ -14,20 +14,12 @@ export interface DrawnPage {
 }
 
 /** A page in `height` rows, from the wanted line on. */
-export function drawPage(
-  content: PageContent,
-  view: ScreenView,
-  width: number,
-  height: number,
-  tail: boolean,
-): DrawnPage {
+export function drawPage(content: PageContent, view: ScreenView, width: number, height: number): DrawnPage {
   const { glyphs } = view.options;
   const body = Math.max(0, height - 1);
   const lines = content.rows.flatMap((row) => wrapRow(row, width - PAGE_INDENT));
   const last = Math.max(0, lines.length - body);
-  // A log is read from its end: there the scroll position counts from the bottom.
-  const scroll = Math.min(view.screen.scroll, last);
-  const from = tail ? last - scroll : scroll;
+  const from = Math.min(view.screen.scroll, last);
   const hidden = [
     ...(from > 0 ? [`${from}${glyphs.above}`] : []),
     ...(lines.length - from - body > 0 ? [`${lines.length - from - body}${glyphs.below}`] : []),
@@ -36,18 +28,16 @@ export function drawPage(
   const rows: Row[] = [rule(title, width, glyphs, true)];
   for (const line of lines.slice(from, from + body))
     rows.push(cutRow([span(' '.repeat(PAGE_INDENT)), ...line], width, glyphs.cut));
-  return { rows, scroll };
+  return { rows, scroll: from };
 }
 
-/** The content of whatever page is open; help comes from the live table of commands. */
-export function pageContent(page: Page, view: ScreenView, help: PageContent): PageContent {
+/** The content of whatever page is open, but of a log, which is longer than it is shown; help comes from the live table. */
+export function pageContent(page: Exclude<Page, { kind: 'logs' }>, view: ScreenView, help: PageContent): PageContent {
   switch (page.kind) {
     case 'help':
       return help;
     case 'detail':
       return detailPage(view, page.model);
-    case 'logs':
-      return logsPage(view, page.model);
     case 'why':
       return whyPage(view, page.subject);
     case 'plan':

@@ -1,6 +1,7 @@
-import type { Millis, Snapshot, SupervisorInfo } from '../../src/client/types.js';
+import type { Millis, RecordedPosition, Snapshot, SupervisorInfo } from '../../src/client/types.js';
+import { FIGURES_INTERVAL_MILLIS } from '../../src/store/rates.js';
 import type { Connection } from '../../src/store/domain-store.js';
-import { countText, staleText, uptimeText } from '../text/format.js';
+import { clockText, countText, rateText, staleText, uptimeText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
 import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
@@ -15,6 +16,7 @@ export function titleRow(view: ScreenView, width: number): Row {
     span(' llm-tui ', 'accent'),
     span(` ${options.hostLabel ?? hostOf(supervisor)}  `),
     span(state.word, state.tone),
+    ...(view.position === null ? [] : [span(`  ${positionText(view.position)}`, 'strong')]),
   ];
   // What is worth least comes last and is left out first.
   const parts: Row[] = [
@@ -24,7 +26,11 @@ export function titleRow(view: ScreenView, width: number): Row {
     ...(snapshot.measureQueue.length > 0 ? [[span(`${snapshot.measureQueue.length} measuring`)]] : []),
     ...(screen.filter === '' ? [] : [[span(`filter "${screen.filter}"`, 'accent')]]),
     ...(options.readOnly ? [[span('read only', 'dim')]] : []),
-    [span(`up ${uptimeText(view.now - supervisor.startedAt)}`, 'dim')],
+    ...(screen.refreshMillis === FIGURES_INTERVAL_MILLIS
+      ? []
+      : [[span(`every ${rateText(screen.refreshMillis)}`, 'accent')]]),
+    // Of a router nobody knows when it was started.
+    ...(options.source.kind === 'router' ? [] : [[span(`up ${uptimeText(view.now - supervisor.startedAt)}`, 'dim')]]),
     [span(supervisor.engine.name, 'dim')],
   ];
   const right: Row = [span('?:help', 'dim')];
@@ -35,6 +41,11 @@ export function titleRow(view: ScreenView, width: number): Row {
     left = longer;
   }
   return spreadRow(left, right, width, options.glyphs.cut);
+}
+
+/** `12 of 345  14:02:11`: which moment of a recording this is. */
+function positionText({ moment, moments, at, playing }: RecordedPosition): string {
+  return `${moment} of ${moments}  ${clockText(at)}${playing ? '  playing' : ''}`;
 }
 
 /** The row while there is no snapshot yet. */
@@ -70,6 +81,7 @@ const SILENT_MILLIS: Millis = 5_000;
 
 function liveWord(view: ScreenView): { word: string; tone: Tone } {
   const { snapshot, connection, screen } = view;
+  if (view.position !== null) return { word: 'RECORDED', tone: 'warn' };
   if (connection.state !== 'live') return { word: 'LOST', tone: 'bad' };
   if (screen.frozen !== null) return { word: 'FROZEN', tone: 'warn' };
   if (isSilent(view)) return { word: `SILENT ${staleText(view.silentMillis)}`, tone: 'bad' };

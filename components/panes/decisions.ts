@@ -1,4 +1,4 @@
-import type { Decision, DecisionKind } from '../../src/client/types.js';
+import type { Decision, DecisionKind, Source } from '../../src/client/types.js';
 import { clockText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
 import type { PaneList } from '../widgets/pane.js';
@@ -10,6 +10,12 @@ const NUMBERS_FROM = 100;
 /** Rows must not move because a tenth decision was made. */
 const DIGITS_LEAST = 3;
 
+const NOTHING_YET: Readonly<Record<Source['kind'], string>> = {
+  supervisor: 'nothing was decided yet: load a model (l) or send a request',
+  router: 'a llama-server router does not tell what it decides',
+  replay: 'nothing had been decided yet: ] goes on to the first decision',
+};
+
 /** What was decided, newest first. */
 export function decisionsList(view: ScreenView, width: number): PaneList {
   const all = view.snapshot.decisions.length;
@@ -20,9 +26,7 @@ export function decisionsList(view: ScreenView, width: number): PaneList {
     title: shown === all ? 'Decisions' : `Decisions (${shown} of ${all})`,
     header: null,
     rows: view.lists.decisions.map((decision) => decisionRow(decision, digits, view.options.glyphs.cut)),
-    empty: [
-      all === 0 ? 'nothing was decided yet: load a model (l) or send a request' : 'no decision matches the filter',
-    ],
+    empty: [all === 0 ? NOTHING_YET[view.options.source.kind] : 'no decision matches the filter'],
     selected: selectedIndex(view.lists, view.screen, 'decisions'),
   };
 }

@@ -1,3 +1,4 @@
+import { shownLog } from '../../src/store/screen-store.js';
 import type { DeviceBytes, ModelId, ModelView } from '../../src/client/types.js';
 import { clockText, durationText, gibText, idleText, sizeText, tokensText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
@@ -28,30 +29,27 @@ export function detailPage(view: ScreenView, id: ModelId): PageContent {
       ...factRows(view, model),
       ...section('Memory (GiB)', memoryRows(model.claim, model.resident, view.options.glyphs.cut)),
       ...section('Last exit', exitRows(model)),
-      ...section('Log (L shows more)', logRows(view, id).slice(-DETAIL_LOG_LINES)),
+      ...section('Log (L shows more)', logRows(view, id)),
     ],
   };
 }
 
-/** The last lines of a model's child, newest last. */
-export function logsPage(view: ScreenView, id: ModelId): PageContent {
-  return { title: `Log of ${id}`, rows: logRows(view, id) };
-}
-
 function factRows(view: ScreenView, model: ModelView): Row[] {
   const state = stateOf(model);
+  // A router tells of none of it, and nothing is made up.
+  const isTold = view.options.source.kind !== 'router';
   const marks = [...(model.pinned ? ['pinned'] : []), ...(model.blocked ? ['blocked'] : [])];
   const facts: (readonly [string, string, Tone?])[] = [
     ['state', [state.word, ...marks].join(', '), state.tone],
     ...(model.invalid === null ? [] : [['cannot load', model.invalid, 'bad'] as const]),
     ...(model.aliases.length === 0 ? [] : [['aliases', model.aliases.join(', ')] as const]),
-    ['devices', model.devices.join(', ') || '-'],
+    ...(isTold ? [['devices', model.devices.join(', ') || '-'] as const] : []),
     [
       'context',
       model.contextTokens === null ? '-' : `${model.contextTokens} tokens (${tokensText(model.contextTokens)})`,
     ],
-    ...(model.generation === null ? [['not loaded', notLoadedText(view, model)] as const] : []),
-    ...(model.generation === null
+    ...(isTold && model.generation === null ? [['not loaded', notLoadedText(view, model)] as const] : []),
+    ...(!isTold || model.generation === null
       ? []
       : [
           ['process', `pid ${model.pid ?? '-'}, generation ${model.generation}`] as const,
@@ -60,7 +58,7 @@ function factRows(view: ScreenView, model: ModelView): Row[] {
     ...(model.word === 'loading' ? [['loading', loadingText(model, view.now)] as const] : []),
     ...(model.lastUsedAt === null ? [] : [['last work', `${idleText(view.now - model.lastUsedAt)} ago`] as const]),
     ...(model.loadMillis === null ? [] : [['latest load', `took ${durationText(model.loadMillis)}`] as const]),
-    ['need', claimText(model)],
+    ...(isTold ? [['need', claimText(model)] as const] : []),
   ];
   return facts.map(([name, value, tone]) => [span(name.padEnd(13), 'dim'), span(value, tone ?? 'plain')]);
 }
@@ -100,16 +98,21 @@ function exitRows(model: ModelView): Row[] {
   if (exit === null) return [];
   const how = exit.signal === null ? `exit code ${exit.exitCode ?? '-'}` : exit.signal;
   return [
-    [span(`${clockText(exit.at)}  `, 'dim'), span(exit.reason, exit.exitClass === 'stopped' ? 'plain' : 'bad')],
+    // A router does not say when that was.
+    [
+      span(exit.at === 0 ? '' : `${clockText(exit.at)}  `, 'dim'),
+      span(exit.reason, exit.exitClass === 'stopped' ? 'plain' : 'bad'),
+    ],
     [span(`${exit.exitClass} (${how})${exit.duringLoad ? ', while it was being loaded' : ''}`, 'dim')],
     ...exit.lastLines.map((line): Row => [span(`| ${line}`)]),
   ];
 }
 
 function logRows(view: ScreenView, id: ModelId): Row[] {
-  const tail = view.screen.logTail;
+  if (!view.options.source.can.has('logs')) return [];
+  const tail = shownLog(view.screen);
   if (tail?.model !== id) return [[span('reading...', 'dim')]];
   if (tail.error !== null) return [[span(tail.error, 'warn')]];
   if (tail.lines.length === 0) return [[span('no output yet', 'dim')]];
-  return tail.lines.map((line) => [span(line)]);
+  return tail.lines.slice(-DETAIL_LOG_LINES).map((line) => [span(line)]);
 }

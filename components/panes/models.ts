@@ -63,6 +63,7 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
   const mark = view.marks.get(model.id) ?? UNKNOWN_MARK;
   const loaded = model.generation !== null;
   const { word, tone } = stateOf(model);
+  const tellsRequests = view.options.source.kind !== 'router';
   const cells: Record<string, CellText> = {
     mark: { text: mark.letter, tone: loaded ? mark.tone : 'dim' },
     name: { text: model.id, tone: loaded ? 'plain' : 'dim' },
@@ -71,7 +72,10 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
     on: { text: devicesText(model), tone: loaded ? 'plain' : 'dim' },
     memory: { text: memoryText(model), tone: loaded ? 'plain' : 'dim' },
     context: { text: tokensText(model.contextTokens) },
-    requests: { text: loaded ? String(model.requests) : '-', tone: model.requests > 0 ? 'busy' : 'plain' },
+    requests: {
+      text: loaded && tellsRequests ? String(model.requests) : '-',
+      tone: model.requests > 0 ? 'busy' : 'plain',
+    },
     idle: { text: model.lastUsedAt === null || model.requests > 0 ? '-' : idleText(view.now - model.lastUsedAt) },
   };
   const roomWithout = (gone: ReadonlySet<string>): number =>

@@ -39,7 +39,7 @@ export function queueList(view: ScreenView, width: number): PaneList {
         glyphs.cut,
       ),
     ),
-    empty: [view.snapshot.queue.length === 0 ? 'nobody waits' : 'nothing here matches the filter'],
+    empty: [emptyText(view, view.snapshot.queue.length, 'nobody waits')],
     selected,
     after: wholeReason(view.lists.queue[Math.max(0, selected)], why, inner),
   };
@@ -77,7 +77,12 @@ export function measureList(view: ScreenView, width: number): PaneList {
       );
       return state === '' ? [span(name)] : [span(`${name}  `), span(state, 'dim')];
     }),
-    empty: [waiting === 0 ? 'nothing to measure' : 'nothing here matches the filter'],
+    empty: [emptyText(view, waiting, 'nothing to measure')],
     selected: selectedIndex(view.lists, view.screen, 'measure'),
   };
+}
+
+function emptyText(view: ScreenView, all: number, nothing: string): string {
+  if (all > 0) return 'nothing here matches the filter';
+  return view.options.source.kind === 'router' ? 'a llama-server router does not tell' : nothing;
 }

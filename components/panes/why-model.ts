@@ -17,6 +17,10 @@ const ASIDE: ReadonlySet<DecisionKind> = new Set(['pin', 'unpin', 'measure', 'no
 export function whyModelRows(view: ScreenView, id: ModelId): Row[] {
   const model = view.snapshot.models.find((known) => known.id === id);
   if (model === undefined) return [[span('This model has left the catalog.')]];
+  if (view.options.source.kind === 'router') {
+    const { word, tone } = stateOf(model);
+    return [[span(word, tone)], [span('a llama-server router does not tell why', 'dim')]];
+  }
   const queued = view.snapshot.queue.find((entry) => entry.model === id);
   const state = stateOf(model);
   const { lastExit } = model;

@@ -36,6 +36,11 @@ export function durationText(millis: Millis): string {
   return `${Math.floor(span / DAY)}d${Math.floor((span % DAY) / HOUR)}h`;
 }
 
+/** `0.2s`, `5s`: how often something is done. */
+export function rateText(millis: Millis): string {
+  return `${millis / SECOND}s`;
+}
+
 /** Like `durationText`, but under a minute in steps of ten seconds, so that an idle screen stays still. */
 export function idleText(millis: Millis): string {
   const span = Math.max(0, millis);

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
-import { connectSupervisor, type SupervisorTarget } from '../client/supervisor-client.js';
+import { connect } from '../client/connect.js';
+import type { SupervisorTarget } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
+import type { Millis } from '../scheduler/units.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { runningSupervisor } from './background.js';
 import { firstSnapshot } from './first-snapshot.js';
@@ -41,21 +44,26 @@ export async function targetFor({ url, stateDir, apiKey }: ClientFlags): Promise
   if (stateDir !== null) {
     throw new CommandFailed(`No supervisor is running for ${stateDir}; start one with llm-tui serve.`);
   }
-  const client = connectSupervisor(at(DEFAULT_URL));
-  try {
-    await snapshotOf(client);
-  } catch (cause) {
-    const message = 'No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.';
-    throw new CommandFailed(message, { cause });
-  } finally {
-    client.close();
-  }
   return at(DEFAULT_URL);
 }
 
-/** A client of that supervisor. */
+/** A client of that supervisor, or of the llama-server router that is there instead. */
 export async function clientFor(flags: ClientFlags): Promise<SupervisorClient> {
-  return connectSupervisor(await targetFor(flags));
+  const target = await targetFor(flags);
+  try {
+    return await within(ANSWER_MILLIS, connect(target));
+  } catch (cause) {
+    const isNamed = flags.url !== null || flags.stateDir !== null;
+    const nobody = 'No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.';
+    throw new CommandFailed(isNamed && cause instanceof Error ? cause.message : nobody, { cause });
+  }
+}
+
+async function within<T>(limitMillis: Millis, answer: Promise<T>): Promise<T> {
+  const silence = once(AbortSignal.timeout(limitMillis), 'abort').then(() => {
+    throw new CommandFailed('The supervisor has not answered; its process may be stopped or overloaded.');
+  });
+  return Promise.race([answer, silence]);
 }
 
 /** The supervisor's state now. Throws CommandFailed with one sentence when there is none, or it does not answer. */

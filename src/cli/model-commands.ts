@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { whatChanged } from '../../components/text/reload-report.js';
 import { applyDelta } from '../client/apply-delta.js';
 import type { OperatorAction, Snapshot, SupervisorClient } from '../client/types.js';
 import { clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
@@ -12,7 +13,7 @@ export async function actCommand(action: OperatorAction, model: string, flags: C
     const since = (await snapshotOf(client)).at;
     const result = await answered(client.act(action, model));
     if (!result.ok) throw new CommandFailed(result.message);
-    return action === 'load' ? await whenLoaded(client, model, since) : null;
+    return action === 'load' || action === 'wake' ? await whenLoaded(client, model, since) : null;
   });
 }
 
@@ -112,6 +113,17 @@ export async function stopCommand(flags: ClientFlags): Promise<void> {
       });
     });
     return `the supervisor at ${supervisor.url} has been stopped`;
+  });
+}
+
+/** `llm-tui reload`: what has changed since the models were read last. */
+export async function reloadCommand(flags: ClientFlags): Promise<void> {
+  await print(flags, async (client) => {
+    const result = await client.reload();
+    if (!result.ok) throw new CommandFailed(result.message);
+    const { errors, ...change } = result.report;
+    if (errors.length > 0) throw new CommandFailed(errors.join('\n'));
+    return whatChanged(change);
   });
 }
 

@@ -4,7 +4,7 @@ import { POLICIES } from '../scheduler/policies.js';
 import type { PolicyName } from '../scheduler/state.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { addClientFlags, readClientFlags } from './client-flags.js';
-import { actCommand, logsCommand, planCommand, stopCommand } from './model-commands.js';
+import { actCommand, logsCommand, planCommand, reloadCommand, stopCommand } from './model-commands.js';
 import type { MeasureFlags } from './measure.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { psCommand } from './ps.js';
@@ -20,6 +20,9 @@ const ACTIONS: readonly (readonly [OperatorAction, string])[] = [
   ['unload', 'unload a model once its requests have ended'],
   ['pin', 'keep a model loaded, whatever else is asked for'],
   ['unpin', 'let a model be evicted again'],
+  ['park', 'put an idle model to sleep, out of memory, where the engine can'],
+  ['wake', 'bring a sleeping model back'],
+  ['cancel', 'cancel the requests for a model, waiting and being answered'],
 ];
 
 const EPILOGUE = `
@@ -69,6 +72,9 @@ export function describeProgram(args: readonly string[] = []): Command {
       (model: string, flags: Record<string, string | undefined>) => actCommand(action, model, readClientFlags(flags)),
     );
   }
+  addClientFlags(program.command('reload').description('read all sources of models again')).action(
+    (flags: Record<string, string | undefined>) => reloadCommand(readClientFlags(flags)),
+  );
   addClientFlags(program.command('plan <model>').description('what loading a model now would do'))
     .option('--json', 'with the whole decision record, as JSON')
     .action((model: string, flags: Record<string, string | undefined>) =>
@@ -100,16 +106,21 @@ export function describeProgram(args: readonly string[] = []): Command {
         json: flags['json'] !== undefined,
       });
     });
-  program
-    .command('replay [file]')
-    .description('what a recorded journal decides when it is played again; a directory stands for its newest')
+  addScreenFlags(
+    program
+      .command('replay [file]')
+      .description('what a recorded journal decides when it is played again; a directory stands for its newest')
+      .option('--screen', 'look at it as it was: [ and ] step through its decisions, space plays'),
+  )
     .addOption(new Option('--policy <name>', 'decide by another policy').choices(Object.keys(POLICIES)))
     .option('--state-dir <dir>', 'the state directory whose newest journal is meant')
     .option('--json', 'all decision records and the summary as JSON')
-    .action(async (file: string | undefined, flags: Record<string, string | undefined>) => {
-      const { replayCommand } = await import('./replay.js');
+    .action(async (file: string | undefined, flags: Record<string, string | undefined>, command: Command) => {
+      const { replayCommand, replayScreen } = await import('./replay.js');
+      const path = file ?? pathsFor(flags['stateDir'] ?? null).journal;
+      if (flags['screen'] !== undefined) return replayScreen(path, readScreenFlags(command));
       replayCommand({
-        path: file ?? pathsFor(flags['stateDir'] ?? null).journal,
+        path,
         policy: (flags['policy'] ?? null) as PolicyName | null,
         json: flags['json'] !== undefined,
       });
@@ -151,7 +162,10 @@ export function describeProgram(args: readonly string[] = []): Command {
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .action((shell: Shell) => void process.stdout.write(completionScript(program, shell)));
   group(program, 'Supervisor:', ['serve', 'attach', 'ps', 'stop']);
-  group(program, 'Models:', ['load', 'unload', 'pin', 'unpin', 'plan', 'logs', 'measure']);
+  group(program, 'Models:', [
+    ...['load', 'unload', 'pin', 'unpin', 'park', 'wake', 'cancel'],
+    ...['plan', 'logs', 'measure', 'reload'],
+  ]);
   group(program, 'Looking back and ahead:', ['replay', 'simulate']);
   group(program, 'This program:', ['doctor', 'completion']);
   for (const command of program.commands)

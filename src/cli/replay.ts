@@ -5,9 +5,12 @@ import { journalFiles } from '../journal/files.js';
 import { readJournal, type Journal } from '../journal/read.js';
 import { replay, type Divergence, type ReplayResult } from '../journal/replay.js';
 import { schedulerBuild } from '../journal/scheduler-build.js';
+import { openRecording } from '../client/replay-client.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { PolicyName } from '../scheduler/state.js';
 import { dayOf, plainLine, timeOf } from './plain-lines.js';
+import { showScreen } from './screen-command.js';
+import type { ScreenFlags } from './screen-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 
 export interface ReplayFlags {
@@ -48,6 +51,20 @@ export function replayCommand({ path, policy, json }: ReplayFlags): void {
     process.stdout.write(json ? asJson(journal, recorded, comparison) : asText(journal, recorded, comparison));
     const { divergence } = recorded.result;
     if (divergence !== null) throw new CommandFailed(sayDivergence(journal, divergence));
+  } catch (error) {
+    if (error instanceof JournalError) throw new CommandFailed(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** `llm-tui replay --screen`: a recorded journal in the screen, as if it happened now. Throws CommandFailed likewise. */
+export async function replayScreen(path: string, flags: ScreenFlags): Promise<void> {
+  if (!process.stdout.isTTY || !process.stdin.isTTY) {
+    throw new CommandFailed('replay --screen needs a terminal; without --screen the decisions are printed.');
+  }
+  try {
+    const file = newestIn(path);
+    await showScreen(openRecording(file), false, { ...flags, hostLabel: basename(file) });
   } catch (error) {
     if (error instanceof JournalError) throw new CommandFailed(error.message, { cause: error });
     throw error;

@@ -79,7 +79,12 @@ function giveWayToStreams(): void {
   }
 }
 
-async function showScreen(client: SupervisorClient, ownsSupervisor: boolean, flags: ScreenFlags): Promise<void> {
+/** Shows whatever the client looks at until the user leaves it, and ends this process. */
+export async function showScreen(
+  client: SupervisorClient,
+  ownsSupervisor: boolean,
+  flags: ScreenFlags & { readonly hostLabel?: string },
+): Promise<void> {
   giveWayToStreams();
   // Ink and React load only here: commands without a screen start faster without them.
   const { runScreen } = await import('../../components/render.js');

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { ReloadReport } from '../supervisor/catalog-reload.js';
+import type { ReloadReport } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { onePress } from './one-press.js';
 import { noticeLine, plainLine, timeOf } from './plain-lines.js';

@@ -2,7 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createSseParser } from './sse-parser.js';
 import { failureSentence, supervisorHttp, type SupervisorHttp, type SupervisorTarget } from './supervisor-http.js';
 import { identityOf, isSameSupervisor, type SupervisorIdentity } from './supervisor-identity.js';
-import type { ActionResult, ClientMessage, Decision, Delta, PlanView, Snapshot, SupervisorClient } from './types.js';
+import { followLog } from './follow-log.js';
+import { REMOTE_SUPERVISOR, SUPERVISOR } from './sources.js';
+import type {
+  ActionResult,
+  ClientMessage,
+  Decision,
+  Delta,
+  PlanView,
+  ReloadReport,
+  Snapshot,
+  SupervisorClient,
+} from './types.js';
 
 export type { SupervisorTarget } from './supervisor-http.js';
 
@@ -39,16 +50,30 @@ export function connectSupervisor(target: SupervisorTarget, options: { owner?: b
   }
 
   return {
+    source: 'url' in target ? REMOTE_SUPERVISOR : SUPERVISOR,
+    recording: null,
     subscribe(listener) {
       const ending = new AbortController();
       void listen(http, options.owner === true, listener, AbortSignal.any([ending.signal, closing.signal]));
       return () => ending.abort();
     },
     act: (action, model) => command(`supervisor/${action}`, { model }),
+    async reload() {
+      try {
+        return { ok: true, report: (await http.json('POST', 'supervisor/reload', {})) as ReloadReport };
+      } catch (error) {
+        return { ok: false, message: failureSentence(http.name, error) };
+      }
+    },
     plan: async (model) => (await read(`supervisor/plan?model=${encodeURIComponent(model)}`)) as PlanView,
     logs: async (model) => {
       const reply = (await read(`supervisor/logs?model=${encodeURIComponent(model)}`)) as { lines: string[] };
       return reply.lines;
+    },
+    followLog(model, listener) {
+      const ending = new AbortController();
+      void followLog(http, model, listener, AbortSignal.any([ending.signal, closing.signal]));
+      return () => ending.abort();
     },
     stopAll: () => command('supervisor/shutdown', {}),
     detach: () => command('supervisor/detach', {}),

@@ -9,6 +9,13 @@ const SILENCE_MILLIS = 90_000;
 /** A supervisor that answered, but not with what was asked for. The message is one sentence for people. */
 export class SupervisorRefusal extends Error {
   override readonly name = 'SupervisorRefusal';
+  /** 0: it answered, but nothing that makes sense. */
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Requests to one supervisor. */
@@ -49,7 +56,8 @@ export function supervisorHttp(target: SupervisorTarget): SupervisorHttp {
       ...stream,
     });
     if (reply.statusCode >= 200 && reply.statusCode < 300) return reply;
-    throw new SupervisorRefusal(refusalSentence(name, reply.statusCode, await reply.body.text()));
+    const said = await reply.body.text();
+    throw new SupervisorRefusal(refusalSentence(name, reply.statusCode, said), reply.statusCode);
   }
 
   return {
@@ -59,7 +67,7 @@ export function supervisorHttp(target: SupervisorTarget): SupervisorHttp {
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        throw new SupervisorRefusal(`${name} answered /${path} with something that is not JSON: is it an llm-tui?`);
+        throw new SupervisorRefusal(`${name} answered /${path} with something that is not JSON: is it an llm-tui?`, 0);
       }
     },
     async stream(path, signal) {

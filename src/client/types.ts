@@ -75,10 +75,61 @@ export type ClientMessage =
   | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
   | { readonly type: 'delta'; readonly delta: Delta }
   | { readonly type: 'decision'; readonly decision: Decision }
+  /** Goes before the snapshot of that moment. */
+  | { readonly type: 'position'; readonly position: RecordedPosition }
   /** The connection is lost; the client tries again by itself until it is closed. */
   | { readonly type: 'disconnected'; readonly reason: string };
 
 export type ActionResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** What a reload of the models came to. */
+export interface ReloadReport {
+  readonly added: readonly ModelId[];
+  /** Those that would be started differently now. */
+  readonly changed: readonly ModelId[];
+  readonly removed: readonly ModelId[];
+  /** Sources that could not be taken and stay as they were, one sentence each. */
+  readonly errors: readonly string[];
+}
+
+export type ReloadResult =
+  { readonly ok: true; readonly report: ReloadReport } | { readonly ok: false; readonly message: string };
+
+/** Something that not everything that can be looked at can do. */
+export type Ability = OperatorAction | 'reload' | 'plan' | 'logs' | 'stop' | 'detach';
+
+/** What is being looked at; a screen shows and offers no more than that has. */
+export interface Source {
+  /** A supervisor of ours, a llama-server router (which tells of models alone), or a recorded journal. */
+  readonly kind: 'supervisor' | 'router' | 'replay';
+  readonly can: ReadonlySet<Ability>;
+}
+
+/** What comes of following a log: the lines there are, then each as it comes, in bundles. */
+export type LogMessage =
+  /** Everything that was told before is void: these are the lines there are. */
+  | { readonly type: 'start' }
+  | { readonly type: 'lines'; readonly lines: readonly string[] }
+  /** It cannot be read now; it is tried again. */
+  | { readonly type: 'failed'; readonly message: string };
+
+/** Where in a recording one is. */
+export interface RecordedPosition {
+  /** From 1; 0 is the state before the first decision. */
+  readonly moment: number;
+  readonly moments: number;
+  readonly at: Millis;
+  readonly playing: boolean;
+  /** Earlier moments that are not kept. */
+  readonly left: number;
+}
+
+/** Moving about in a recording; every move is told to the listeners as a snapshot. A moment is a turn that decided something. */
+export interface Recording {
+  step(by: number): void;
+  /** Plays on in about the time that it took, or stands still. */
+  togglePlaying(): void;
+}
 
 /** What loading a model now would do; nothing is changed by asking. */
 export interface PlanView {
@@ -90,12 +141,19 @@ export interface PlanView {
 
 /** One interface to a supervisor, whether by socket, by URL or from a recorded journal. */
 export interface SupervisorClient {
+  readonly source: Source;
+  /** Null: what is looked at happens now. */
+  readonly recording: Recording | null;
   /** Starts to listen; the first message is a snapshot. Returns the function that ends it. */
   subscribe(listener: (message: ClientMessage) => void): () => void;
   act(action: OperatorAction, model: ModelId): Promise<ActionResult>;
+  /** Has the sources of models read again. */
+  reload(): Promise<ReloadResult>;
   plan(model: ModelId): Promise<PlanView>;
   /** The last lines of a model's child, oldest first. */
   logs(model: ModelId): Promise<readonly string[]>;
+  /** The same, and goes on; over restarts of the child and of the connection. Returns the function that ends it. */
+  followLog(model: ModelId, listener: (message: LogMessage) => void): () => void;
   /** Stops every model, then the supervisor. */
   stopAll(): Promise<ActionResult>;
   /** Says that this screen leaves on purpose and everything else stays. */

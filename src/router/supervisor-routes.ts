@@ -126,6 +126,8 @@ function streamEvents(exchange: Exchange, { supervisor, desk }: RouterContext): 
       case 'decision':
         stream.send('decision', message.decision);
         return;
+      // Only of recordings, and of connections.
+      case 'position':
       case 'disconnected':
         return;
     }

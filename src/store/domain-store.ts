@@ -1,7 +1,7 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import { applyDecision, applyDelta, keepEqual } from '../client/apply-delta.js';
 import { identityOf, isSameSupervisor, type SupervisorIdentity } from '../client/supervisor-identity.js';
-import type { ClientMessage, Delta, Millis, Snapshot } from '../client/types.js';
+import type { ClientMessage, Delta, Millis, RecordedPosition, Snapshot } from '../client/types.js';
 
 /** How the screen stands with its supervisor. */
 export type Connection =
@@ -17,6 +17,8 @@ export interface DomainState {
   readonly heardAt: Millis | null;
   /** The supervisor that this screen started with, whoever answers now; null: none yet. */
   readonly first: SupervisorIdentity | null;
+  /** Where in a recording one is; null: this happens now. */
+  readonly position: RecordedPosition | null;
 }
 
 export type DomainStore = StoreApi<DomainState>;
@@ -31,6 +33,7 @@ export function createDomainStore(): DomainStore {
     clockOffsetMillis: 0,
     heardAt: null,
     first: null,
+    position: null,
   }));
 }
 
@@ -39,6 +42,7 @@ export function receive(state: DomainState, message: ClientMessage, receivedAt: 
   switch (message.type) {
     case 'snapshot':
       return {
+        ...state,
         snapshot: keepEqual(state.snapshot, message.snapshot),
         connection: live(state),
         clockOffsetMillis: offset(message.snapshot.at, receivedAt),
@@ -58,6 +62,8 @@ export function receive(state: DomainState, message: ClientMessage, receivedAt: 
     case 'decision':
       if (state.snapshot === null) return state;
       return { ...state, heardAt: receivedAt, snapshot: applyDecision(state.snapshot, message.decision) };
+    case 'position':
+      return { ...state, position: message.position };
     case 'disconnected':
       return { ...state, connection: { state: 'lost', reason: message.reason } };
   }

@@ -1,17 +1,15 @@
 import type { ClientMessage, Millis, SupervisorClient } from '../client/types.js';
+import { FIGURES_INTERVAL_MILLIS } from './rates.js';
 import { isLifecycle, receive, type DomainState, type DomainStore } from './domain-store.js';
-
-/** Twice a second: as often as a person can read figures. */
-export const FIGURES_INTERVAL_MILLIS = 500;
 
 /**
  * Feeds the store from a client until the returned function is called. Changes that matter are published at
- * once; figures at most once per `intervalMillis`, because every publication costs a drawn frame.
+ * once; figures at most once per interval, because every publication costs a drawn frame. The interval may change.
  */
 export function feedDomainStore(
   store: DomainStore,
   client: Pick<SupervisorClient, 'subscribe'>,
-  intervalMillis: Millis = FIGURES_INTERVAL_MILLIS,
+  interval: () => Millis = () => FIGURES_INTERVAL_MILLIS,
 ): () => void {
   let latest: DomainState = store.getState();
   let publishedAt = Number.NEGATIVE_INFINITY;
@@ -25,6 +23,7 @@ export function feedDomainStore(
   }
 
   function take(message: ClientMessage): void {
+    const intervalMillis = interval();
     const urgent = message.type !== 'delta' || latest.snapshot === null || isLifecycle(latest.snapshot, message.delta);
     latest = receive(latest, message, Date.now());
     if (urgent || performance.now() - publishedAt >= intervalMillis) publish();

@@ -1,4 +1,5 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
+import { FIGURES_INTERVAL_MILLIS } from './rates.js';
 import type { DeviceName, Millis, ModelId, PlanView, Snapshot } from '../client/types.js';
 
 export const PANES = ['devices', 'models', 'queue', 'measure', 'decisions'] as const;
@@ -24,14 +25,16 @@ export type Page =
 /** A question that has the keys until it is answered; Esc is always the safe answer. */
 export type Dialog =
   | { readonly kind: 'leave' }
-  | { readonly kind: 'confirm'; readonly action: 'unload' | 'kill'; readonly model: ModelId };
+  | { readonly kind: 'confirm'; readonly action: 'unload' | 'kill' | 'cancel'; readonly model: ModelId };
 
 /** A line that is being typed. */
 export interface LineInput {
-  readonly kind: 'filter' | 'command';
+  readonly kind: 'filter' | 'command' | 'search';
   readonly text: string;
   /** What Esc goes back to. */
   readonly before: string;
+  /** Which of the commands before it shows, counted from the newest; absent: what is being typed. */
+  readonly recall?: number;
 }
 
 export interface Message {
@@ -45,8 +48,30 @@ export interface Message {
 export interface LogTail {
   readonly model: ModelId;
   readonly lines: readonly string[];
+  /** How many came before these and are no longer kept: lines keep their numbers while older ones go. */
+  readonly dropped: number;
   readonly error: string | null;
 }
+
+/** How a log is looked at. */
+export interface LogView {
+  readonly wrap: boolean;
+  /** The first row on the screen: the number of its line and its place in that line; null: it follows the end. */
+  readonly top: LogPlace | null;
+  /** Empty: nothing is looked for. */
+  readonly search: string;
+  /** The number of the line that was found last; null: none. */
+  readonly found: number | null;
+}
+
+/** A row of a log: a line, counted from the first that was ever read, and which of its rows. */
+export interface LogPlace {
+  readonly line: number;
+  readonly row: number;
+}
+
+/** As a log is opened: at its end, and all of it to be read. */
+export const LOG_START: LogView = { wrap: true, top: null, search: '', found: null };
 
 /** Everything that this screen alone knows; nothing in it is about models. */
 export interface ScreenState {
@@ -64,8 +89,13 @@ export interface ScreenState {
   readonly input: LineInput | null;
   readonly message: Message | null;
   /** What the frozen view shows, and the time it was frozen; null: live. */
-  readonly frozen: { readonly snapshot: Snapshot; readonly now: Millis } | null;
+  readonly frozen: { readonly snapshot: Snapshot; readonly now: Millis; readonly logTail: LogTail | null } | null;
   readonly logTail: LogTail | null;
+  readonly logView: LogView;
+  /** The commands that were typed, oldest first; a few at most. */
+  readonly history: readonly string[];
+  /** How often figures are drawn. */
+  readonly refreshMillis: Millis;
   /** Set once everything is being stopped at this screen's wish. */
   readonly stopping: boolean;
 }
@@ -87,6 +117,9 @@ export function createScreenStore(viewport: { columns: number; rows: number }): 
     message: null,
     frozen: null,
     logTail: null,
+    logView: LOG_START,
+    history: [],
+    refreshMillis: FIGURES_INTERVAL_MILLIS,
     stopping: false,
   }));
 }
@@ -106,7 +139,7 @@ export function select(store: ScreenStore, pane: PaneId, id: string | null): voi
 }
 
 export function openPage(store: ScreenStore, page: Page): void {
-  store.setState({ page, scroll: 0 });
+  store.setState((state) => ({ page, scroll: 0, logView: { ...LOG_START, wrap: state.logView.wrap } }));
 }
 
 export function closePage(store: ScreenStore): void {
@@ -128,6 +161,31 @@ export function say(
   millis: Millis = MESSAGE_MILLIS[tone],
 ): void {
   store.setState({ message: { tone, text, until: Date.now() + millis } });
+}
+
+/** How often figures may be drawn, from often to seldom. */
+export const REFRESH_RATES: readonly Millis[] = [200, FIGURES_INTERVAL_MILLIS, 1_000, 2_000, 5_000, 10_000];
+
+/** The next rate: `1` oftener, `-1` less often; at an end it stays. */
+export function changeRefresh(store: ScreenStore, by: 1 | -1): Millis {
+  const index = REFRESH_RATES.indexOf(store.getState().refreshMillis);
+  const refreshMillis = REFRESH_RATES[index - by] ?? store.getState().refreshMillis;
+  store.setState({ refreshMillis });
+  return refreshMillis;
+}
+
+const HISTORY_KEPT = 50;
+
+/** Keeps a command for the next time; one that is typed again moves to the end. */
+export function rememberCommand(store: ScreenStore, text: string): void {
+  store.setState(({ history }) => ({
+    history: [...history.filter((known) => known !== text), text].slice(-HISTORY_KEPT),
+  }));
+}
+
+/** The log as it is to be shown: what was there when the view was frozen, or what is there now. */
+export function shownLog({ frozen, logTail }: Pick<ScreenState, 'frozen' | 'logTail'>): LogTail | null {
+  return frozen === null ? logTail : frozen.logTail;
 }
 
 export function nextSort(store: ScreenStore): Sort {

@@ -1,6 +1,6 @@
 import type { ModelSpec, State } from '../scheduler/state.js';
 import type { ModelId } from '../scheduler/units.js';
-import type { ReloadReport } from './catalog-reload.js';
+import type { ReloadReport } from '../client/types.js';
 
 /** How the models that the scheduler knows differ from these. */
 export function changeBetween(

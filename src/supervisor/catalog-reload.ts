@@ -1,15 +1,6 @@
 import type { LoadedCatalog } from '../catalog/catalog.js';
-import type { Millis, ModelId } from '../scheduler/units.js';
-
-/** What a reload came to. */
-export interface ReloadReport {
-  readonly added: readonly ModelId[];
-  /** Those that would be started differently now. */
-  readonly changed: readonly ModelId[];
-  readonly removed: readonly ModelId[];
-  /** Sources that could not be taken and stay as they were, one sentence each. */
-  readonly errors: readonly string[];
-}
+import type { ReloadReport } from '../client/types.js';
+import type { Millis } from '../scheduler/units.js';
 
 export interface CatalogReloadOptions {
   readonly read: () => Promise<LoadedCatalog>;

@@ -7,6 +7,7 @@ import type {
   ModelView,
   OperatorAction,
   PlanView,
+  ReloadReport,
   Snapshot,
   SupervisorInfo,
 } from '../client/types.js';
@@ -29,7 +30,7 @@ import type { Bytes, Millis, ModelId, RequestId } from '../scheduler/units.js';
 import { answersHealth } from './ask-health.js';
 import { changeBetween, operatorsPins } from './catalog-change.js';
 import { linesOf, newLines } from './catalog-notices.js';
-import { CatalogReload, type ReloadReport } from './catalog-reload.js';
+import { CatalogReload } from './catalog-reload.js';
 import { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
 import { ContextLearning } from './context-learning.js';

@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..');
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/scheduler': [],
   'src/simulation': ['src/scheduler'],
-  'src/client': ['src/scheduler'],
+  'src/client': ['src/scheduler', 'src/journal'],
   'src/devices': ['src/scheduler', 'native'],
   'src/catalog': ['src/scheduler'],
   'src/journal': ['src/scheduler'],
@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** The only packages that a room may use, where that is limited. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/scheduler': [],
-  components: ['ink', 'react', 'zustand', 'string-width'],
+  components: ['ink', 'react', 'zustand', 'string-width', 'fastest-levenshtein'],
 };
 
 interface Import {

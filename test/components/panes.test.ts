@@ -314,7 +314,7 @@ describe('what comes from outside', () => {
     const pages = [[], ['return'], ['escape', 'w'], ['escape', 'L'], ['escape', 'U'], ['escape', '?']];
     for (const keys of pages) {
       world.press(...keys);
-      world.screen.setState({ logTail: { model: mean, lines: [mean], error: null } });
+      world.screen.setState({ logTail: { model: mean, lines: [mean], dropped: 0, error: null } });
       for (const line of world.lines()) expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     }
   });

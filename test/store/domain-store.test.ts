@@ -64,7 +64,7 @@ describe('the feed of the store', () => {
     store = createDomainStore();
     changes = 0;
     store.subscribe(() => (changes += 1));
-    end = feedDomainStore(store, { subscribe: (listener) => ((send = listener), () => undefined) }, 500);
+    end = feedDomainStore(store, { subscribe: (listener) => ((send = listener), () => undefined) }, () => 500);
     send({ type: 'snapshot', snapshot: busySnapshot() });
     changes = 0;
   });

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from '../../src/client/types.js';
-import type { ReloadReport } from '../../src/supervisor/catalog-reload.js';
+import type { ReloadReport } from '../../src/client/types.js';
 import { runProgram, serve, type Served } from '../support/serving.js';
 import { simulated, writePreset } from '../support/preset.js';
 import { until } from '../support/until.js';

@@ -23,6 +23,7 @@ export interface FakeSupervisor extends AsyncDisposable {
   /** What new listeners get first, and what actions and plans answer. */
   snapshot: Snapshot;
   plan: PlanView | null;
+  /** What is added reaches those who follow it. */
   logs: readonly string[];
   /** The error that actions answer with, or null: they succeed. */
   refusal: { readonly status: number; readonly message: string } | null;
@@ -44,11 +45,14 @@ export async function startFakeSupervisor(snapshot: Snapshot): Promise<FakeSuper
   const socketPath = join(folder, 'supervisor.sock');
   const received: Received[] = [];
   const streams = new Set<ServerResponse>();
+  const followers = new Set<ServerResponse>();
+  let logs: readonly string[] = [];
   let server: Server | null = null;
 
   const send = (text: string): void => {
     for (const stream of streams) stream.write(text);
   };
+  const logLine = (line: string): string => `data: ${JSON.stringify({ line })}\n\n`;
   const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
   const fake: FakeSupervisor = {
@@ -56,7 +60,18 @@ export async function startFakeSupervisor(snapshot: Snapshot): Promise<FakeSuper
     received,
     snapshot,
     plan: null,
-    logs: [],
+    get logs() {
+      return logs;
+    },
+    set logs(lines) {
+      // What begins as before goes on; all else is another log, and whoever follows has to begin again.
+      const goesOn = logs.every((line, index) => line === lines[index]);
+      for (const follower of followers) {
+        if (goesOn) for (const line of lines.slice(logs.length)) follower.write(logLine(line));
+        else follower.end();
+      }
+      logs = lines;
+    },
     refusal: null,
     hangs: false,
     listeners: () => streams.size,
@@ -114,7 +129,13 @@ export async function startFakeSupervisor(snapshot: Snapshot): Promise<FakeSuper
         else reply(200, fake.plan);
         break;
       case '/supervisor/logs':
-        reply(200, { lines: fake.logs });
+        if (url.searchParams.get('follow') !== '1') reply(200, { lines: logs });
+        else {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          response.write(`: log\n\n${logs.map(logLine).join('')}`);
+          followers.add(response);
+          response.on('close', () => followers.delete(response));
+        }
         break;
       default:
         if (fake.hangs) break;

@@ -2,7 +2,8 @@ import type { ActionResult, ClientMessage, PlanView, Snapshot, SupervisorClient 
 import { createDomainStore, receive, type DomainStore } from '../../src/store/domain-store.js';
 import { createScreenStore, type ScreenStore } from '../../src/store/screen-store.js';
 import type { CommandContext } from '../../components/keys/command.js';
-import { helpPage, hintsFor } from '../../components/keys/commands.js';
+import { keyTexts } from '../../components/keys/commands.js';
+import { SUPERVISOR } from '../../src/client/sources.js';
 import { dispatchKey } from '../../components/keys/dispatch.js';
 import { drawFrame, NO_MEMORY, type Frame } from '../../components/layout/frame.js';
 import { ASCII } from '../../components/theme/glyphs.js';
@@ -19,6 +20,8 @@ export interface ScreenWorld {
   readonly asked: string[];
   /** What was answered to questions, e.g. `detach`. */
   readonly answers: string[];
+  /** What the terminal was told to copy. */
+  readonly copied: string[];
   /** What actions answer with. */
   result: ActionResult | Promise<ActionResult>;
   receive(message: ClientMessage): void;
@@ -43,6 +46,7 @@ export function createScreenWorld(
   const options: ScreenOptions = {
     glyphs: ASCII,
     readOnly: false,
+    source: SUPERVISOR,
     ownsSupervisor: false,
     hostLabel: 'rig1:8080',
     ...settings.options,
@@ -51,6 +55,8 @@ export function createScreenWorld(
   let now = SAMPLE_TIME;
   const plan: PlanView = { model: 'phi-4', outcome: 'fits', sentence: 'phi-4 fits on CUDA1', decision: null };
   const client: SupervisorClient = {
+    source: options.source,
+    recording: null,
     subscribe: () => () => undefined,
     act(action, model) {
       world.asked.push(`${action} ${model}`);
@@ -60,7 +66,12 @@ export function createScreenWorld(
       world.asked.push(`plan ${model}`);
       return Promise.resolve(plan);
     },
+    reload() {
+      world.asked.push('reload');
+      return Promise.resolve({ ok: true, report: { added: [], changed: [], removed: [], errors: [] } });
+    },
     logs: () => Promise.resolve([]),
+    followLog: () => () => undefined,
     stopAll: () => Promise.resolve({ ok: true }),
     detach: () => Promise.resolve({ ok: true }),
     close: () => undefined,
@@ -72,6 +83,8 @@ export function createScreenWorld(
     options,
     view: () => (domain.getState().snapshot === null ? null : world.view()),
     pageSize: () => world.frame().pageSize,
+    bodyRows: () => world.frame().bodyRows,
+    copy: (text) => void world.copied.push(text),
     redraw: () => world.answers.push('redraw'),
     suspend: () => world.answers.push('suspend'),
     answer: (answer, dialog) =>
@@ -82,6 +95,7 @@ export function createScreenWorld(
     screen,
     asked: [],
     answers: [],
+    copied: [],
     result: { ok: true },
     receive: (message) => domain.setState(receive(domain.getState(), message, now), true),
     pass(millis) {
@@ -97,7 +111,7 @@ export function createScreenWorld(
     },
     frame() {
       const view = world.view();
-      const frame = drawFrame(view, { hints: hintsFor(view), help: helpPage(view) }, memory);
+      const frame = drawFrame(view, keyTexts(view), memory);
       memory = frame.memory;
       if (frame.scroll !== view.screen.scroll) screen.setState({ scroll: frame.scroll });
       return frame;

@@ -1,0 +1,108 @@
+import { say } from '../../src/store/screen-store.js';
+import { decisionRows } from '../panes/ledger.js';
+import { deviceRows } from '../panes/device-page.js';
+import { lineAt } from '../panes/log-window.js';
+import { MONOCHROME } from '../theme/tones.js';
+import { selectedId, type ScreenView } from '../view.js';
+import { paintRow, type Row } from '../widgets/row.js';
+import type { Command, CommandContext } from './command.js';
+import { openLog, shownRows } from './log-commands.js';
+import { targetModel, whySubject } from './targets.js';
+
+/** A record that is copied is as wide as it has to be. */
+const COPIED_COLUMNS = 120;
+
+/** What is to be copied, and how it is called. */
+interface Copied {
+  readonly what: string;
+  readonly text: string;
+}
+
+/** What can be taken along. */
+export const COPY_COMMANDS: readonly Command[] = [
+  {
+    name: 'copy',
+    keys: ['y'],
+    group: 'look',
+    help: 'copy what is selected: a model’s id, a decision or a device as text, a line of a log',
+    hint: null,
+    acts: false,
+    needs: null,
+    takes: 'model',
+    available: (view) => selection(view) !== null || openLog(view) !== null,
+    run: (context, view) => {
+      const copied = logLine(context, view) ?? selection(view);
+      if (copied !== null) copy(context, copied);
+    },
+  },
+  {
+    name: 'copy-curl',
+    keys: ['Y'],
+    group: 'look',
+    help: 'copy a curl command that asks the model something',
+    hint: null,
+    acts: false,
+    needs: 'load',
+    takes: 'model',
+    available: (view) => targetModel(view) !== null,
+    run: (context, view) => {
+      const model = targetModel(view);
+      if (model !== null) copy(context, { what: `a curl command for ${model}`, text: curlCommand(view, model) });
+    },
+  },
+];
+
+function copy(context: CommandContext, { what, text }: Copied): void {
+  context.copy(text);
+  say(context.screen, 'good', `copied ${what}`);
+}
+
+/** The line that was found, else the last one on the screen. */
+function logLine(context: CommandContext, view: ScreenView): Copied | null {
+  const tail = openLog(view);
+  if (tail === null) return null;
+  const { found } = context.screen.getState().logView;
+  const line = found ?? shownRows(context, view, tail).rows.at(-1)?.line;
+  if (line === undefined) return null;
+  const which = found === null ? 'the last line shown' : 'the line that was found';
+  return { what: `${which}: ${lineAt(tail, line)}`, text: lineAt(tail, line) };
+}
+
+function selection(view: ScreenView): Copied | null {
+  const subject = shownDecision(view) ?? whySubject(view);
+  switch (subject?.kind) {
+    case 'decision': {
+      const decision = view.snapshot.decisions.find(({ number }) => number === subject.number);
+      if (decision === undefined) return null;
+      const rows = decisionRows(decision, COPIED_COLUMNS, view.options.glyphs.cut);
+      return { what: `decision #${decision.number}`, text: asText(rows) };
+    }
+    case 'device':
+      return { what: `all about ${subject.device}`, text: asText(deviceRows(view, subject.device)) };
+    case 'model':
+      return { what: subject.model, text: subject.model };
+    case undefined: {
+      const model = targetModel(view);
+      return model === null ? null : { what: model, text: model };
+    }
+  }
+}
+
+/** On the page of a decision or a device that is what is meant; in the queue it is the model, not why it waits. */
+function shownDecision(view: ScreenView): ReturnType<typeof whySubject> {
+  const { page, focus } = view.screen;
+  if (view.named !== null) return { kind: 'model', model: view.named };
+  if (page?.kind === 'why') return page.subject;
+  const id = page === null && focus === 'queue' ? selectedId(view.lists, view.screen, 'queue') : null;
+  return id === null ? null : { kind: 'model', model: id };
+}
+
+function asText(rows: readonly Row[]): string {
+  return rows.map((row) => paintRow(row, MONOCHROME).trimEnd()).join('\n');
+}
+
+/** In single quotes a shell takes everything for what it is, but a single quote. */
+function curlCommand(view: ScreenView, model: string): string {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  return `curl ${view.snapshot.supervisor.url}/v1/chat/completions -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`;
+}

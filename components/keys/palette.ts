@@ -1,0 +1,105 @@
+import { distance } from 'fastest-levenshtein';
+import type { ModelId } from '../../src/client/types.js';
+import { cleanText } from '../text/clean.js';
+import { offers, type ScreenView } from '../view.js';
+import type { Command } from './command.js';
+
+/** A typed command as it is understood, or why it is not, in one sentence. */
+export type Typed =
+  | { readonly command: Command; readonly argument: string | null; readonly named: ModelId | null }
+  | { readonly problem: string };
+
+/** Understands a line that was typed after `:`. A name may be cut short where only one begins like that. */
+export function understand(line: string, commands: readonly Command[], view: ScreenView): Typed {
+  const { name, rest } = split(line);
+  const offered = commands.filter((command) => offers(view, command.needs, command.acts));
+  const command = oneOf(offered, name, (each) => each.name);
+  if (command === null) {
+    return {
+      problem: `no command is called "${cut(name)}"${nearest(
+        name,
+        offered.map((each) => each.name),
+      )}`,
+    };
+  }
+  if (rest === '') return { command, argument: null, named: null };
+  const { takes } = command;
+  if (takes === null) return { problem: `${command.name} is typed without anything after it` };
+  if (takes === 'words') return { command, argument: rest, named: null };
+  if (takes === 'model') return understandModel(command, rest, view);
+  const choice = oneOf(takes, rest, (each) => each);
+  if (choice !== null) return { command, argument: choice, named: null };
+  return {
+    problem: `${command.name} takes ${takes.slice(0, -1).join(', ')} or ${takes.at(-1) ?? ''}, not "${cut(rest)}"`,
+  };
+}
+
+function understandModel(command: Command, rest: string, view: ScreenView): Typed {
+  const { models } = view.snapshot;
+  const byAlias = models.find(({ id, aliases }) => id === rest || aliases.includes(rest));
+  const model = byAlias ?? oneOf(models, rest, ({ id }) => id);
+  if (model !== null) return { command, argument: null, named: model.id };
+  return {
+    problem: `no model is called "${cut(rest)}"${nearest(
+      rest,
+      models.map(({ id }) => id),
+    )}`,
+  };
+}
+
+/** What the line may go on with: whole lines, in the order in which they are listed. */
+export function completions(line: string, commands: readonly Command[], view: ScreenView): readonly string[] {
+  const { name, rest, hasRest } = split(line);
+  const offered = commands.filter((command) => offers(view, command.needs, command.acts));
+  if (!hasRest) return offered.map((command) => command.name).filter((each) => each.startsWith(name));
+  const command = oneOf(offered, name, (each) => each.name);
+  if (command === null || command.takes === null || command.takes === 'words') return [];
+  const known = command.takes === 'model' ? view.snapshot.models.map(({ id }) => id) : command.takes;
+  return known.filter((each) => each.startsWith(rest)).map((each) => `${command.name} ${each}`);
+}
+
+/** The line with as much added as all completions have in common; a name that is whole is followed by a blank. */
+export function complete(line: string, commands: readonly Command[], view: ScreenView): string {
+  const all = completions(line, commands, view);
+  const [first, ...others] = all;
+  if (first === undefined) return line;
+  if (others.length === 0) {
+    const takes = commands.find((command) => command.name === first)?.takes ?? null;
+    return takes === null ? first : `${first} `;
+  }
+  let common = first;
+  for (const other of others) while (!other.startsWith(common)) common = common.slice(0, -1);
+  return common.length > line.length ? common : line;
+}
+
+function split(line: string): { readonly name: string; readonly rest: string; readonly hasRest: boolean } {
+  const text = line.trimStart();
+  const blank = text.search(/\s/u);
+  if (blank < 0) return { name: text, rest: '', hasRest: false };
+  return { name: text.slice(0, blank), rest: text.slice(blank).trim(), hasRest: true };
+}
+
+/** The one that is called so, or the only one that begins so. */
+function oneOf<T>(all: readonly T[], wanted: string, nameOf: (each: T) => string): T | null {
+  const exact = all.find((each) => nameOf(each) === wanted);
+  if (exact !== undefined) return exact;
+  const starting = wanted === '' ? [] : all.filter((each) => nameOf(each).startsWith(wanted));
+  return starting.length === 1 ? (starting[0] ?? null) : null;
+}
+
+/** The name that was most likely meant, in words; those that begin so where there are several. */
+function nearest(wanted: string, names: readonly string[]): string {
+  const starting = names.filter((name) => name.startsWith(wanted));
+  if (starting.length > 1) return `; these begin so: ${starting.slice(0, 5).map(cut).join(', ')}`;
+  const ranked = names
+    .map((name) => ({ name, steps: distance(name.toLowerCase(), wanted.toLowerCase()) }))
+    .sort((a, b) => a.steps - b.steps);
+  return ranked[0] === undefined ? '' : `; the nearest is ${cut(ranked[0].name)}`;
+}
+
+const LONGEST_SAID_CHARS = 40;
+
+function cut(text: string): string {
+  const clean = cleanText(text);
+  return clean.length > LONGEST_SAID_CHARS ? `${clean.slice(0, LONGEST_SAID_CHARS)}..` : clean;
+}

@@ -1,0 +1,113 @@
+import type { SupervisorClient } from '../src/client/types.js';
+import type { DomainStore } from '../src/store/domain-store.js';
+import { createDomainStore } from '../src/store/domain-store.js';
+import { feedDomainStore } from '../src/store/feed.js';
+import { createScreenStore, say, type ScreenStore } from '../src/store/screen-store.js';
+import { copySequence } from './clipboard.js';
+import { createFrameSource, type FrameSource } from './frame-source.js';
+import type { CommandContext } from './keys/command.js';
+import { dispatchKey, dispatchPaste } from './keys/dispatch.js';
+import { actOn } from './keys/model-commands.js';
+import { createLeaving, type ScreenOutcome } from './leave.js';
+import { readLogs } from './log-reader.js';
+import type { Theme } from './theme/tones.js';
+import type { ScreenOptions } from './view.js';
+
+/** What a session needs of the terminal that it is shown in. */
+export interface SessionTerminal {
+  readonly columns: number;
+  readonly rows: number;
+  /** Writes past what is drawn; nothing that moves the cursor. */
+  write(sequence: string): void;
+  redraw(): void;
+  suspend(): void;
+}
+
+export interface SessionOptions {
+  readonly client: SupervisorClient;
+  readonly settings: ScreenOptions;
+  readonly theme: Theme;
+  readonly terminal: SessionTerminal;
+  /** The command that shows a supervisor, without its address. */
+  readonly attachCommand: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly finish: (outcome: ScreenOutcome) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Everything of a screen but the terminal: its stores, its rows, and what its keys do. */
+export interface Session {
+  readonly domain: DomainStore;
+  readonly screen: ScreenStore;
+  readonly frames: FrameSource;
+  readonly press: (key: string) => void;
+  readonly paste: (text: string) => void;
+  /** Begins to listen. */
+  start(): void;
+  close(): void;
+}
+
+/** Nothing is asked of the client before `start`. */
+export function createSession(options: SessionOptions): Session {
+  const { client, settings, theme, terminal, attachCommand, env, finish, fail } = options;
+  const domain = createDomainStore();
+  const screen = createScreenStore({ columns: terminal.columns, rows: terminal.rows });
+  const frames = createFrameSource(domain, screen, settings, theme, fail);
+  const leaving = createLeaving(client, domain, screen, attachCommand, finish);
+  const context: CommandContext = {
+    domain,
+    screen,
+    client,
+    options: settings,
+    view: frames.view,
+    pageSize: frames.pageSize,
+    bodyRows: frames.bodyRows,
+    redraw: () => terminal.redraw(),
+    suspend: () => terminal.suspend(),
+    copy(text) {
+      const { sequence, whole } = copySequence(text, env);
+      terminal.write(sequence);
+      if (!whole) say(screen, 'bad', 'copied only its beginning: terminals take no more at once');
+    },
+    answer: (answer, dialog) => {
+      switch (answer) {
+        case 'detach':
+          return leaving.detach();
+        case 'leave':
+          return leaving.leave();
+        case 'stop-all':
+          return leaving.stopAll();
+        case 'confirm':
+          if (dialog?.kind === 'confirm') actOn(context, dialog.action, dialog.model);
+          return;
+        case 'cancel':
+          return;
+      }
+    },
+  };
+  const guarded =
+    (handle: (context: CommandContext, value: string) => void) =>
+    (value: string): void => {
+      try {
+        handle(context, value);
+      } catch (error) {
+        fail(error);
+      }
+    };
+  let ends: (() => void)[] = [];
+  return {
+    domain,
+    screen,
+    frames,
+    press: guarded(dispatchKey),
+    paste: guarded(dispatchPaste),
+    start() {
+      ends = [readLogs(client, screen), feedDomainStore(domain, client, () => screen.getState().refreshMillis)];
+    },
+    close() {
+      for (const end of ends) end();
+      leaving.close();
+      frames.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { JournalError, type JournalHeader } from '../journal/format.js';
+import { readJournal } from '../journal/read.js';
+import { replay } from '../journal/replay.js';
+import type { State } from '../scheduler/state.js';
+import type { Millis } from '../scheduler/units.js';
+
+/** The scheduler as it was once something had been decided. */
+export interface Moment {
+  readonly at: Millis;
+  readonly state: State;
+}
+
+/** A journal that was played through. */
+export interface Moments {
+  readonly header: JournalHeader;
+  /** What the journal begins with, every turn that decided something, and how it ended. Never empty. */
+  readonly moments: readonly Moment[];
+  /** Earlier ones that were not kept. */
+  readonly left: number;
+  /** What whoever looks at it should know: a damaged line, or decisions that differ from the recorded ones. */
+  readonly notices: readonly string[];
+}
+
+/** States share what did not change; so many of them take some ten MB with a large catalog. */
+const MOMENTS_KEPT = 10_000;
+
+/** Plays a journal through, so that every moment can be gone back to. Throws JournalError on one that cannot be begun. */
+export function readMoments(path: string): Moments {
+  const journal = readJournal(path);
+  const moments: Moment[] = [{ at: journal.state.now, state: journal.state }];
+  let left = 0;
+  const last: { moment: Moment | null } = { moment: null };
+  const keep = (moment: Moment): void => {
+    moments.push(moment);
+    if (moments.length <= MOMENTS_KEPT) return;
+    moments.shift();
+    left += 1;
+  };
+  const notices: string[] = [];
+  try {
+    const { divergence } = replay(journal, {
+      onTurn({ event, state, decisions }) {
+        last.moment = { at: event.at, state };
+        if (decisions.length > 0) keep(last.moment);
+      },
+    });
+    if (divergence !== null) {
+      notices.push(`From line ${divergence.line} on this is not what was recorded: ${divergence.what}.`);
+    }
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    notices.push(error.message);
+  }
+  if (last.moment !== null && last.moment !== moments.at(-1)) keep(last.moment);
+  return { header: journal.header, moments, left, notices };
+}
