@@ -15,6 +15,8 @@ export interface TestTerminal extends AsyncDisposable {
   /** The rows of the screen, blanks at their ends removed. */
   lines(): readonly string[];
   text(): string;
+  /** Every cell, row by row: its character, and how that is drawn. */
+  cells(): readonly (readonly { readonly text: string; readonly look: string }[])[];
   /** True while the program draws on the alternate screen. */
   onAlternateScreen(): boolean;
   /** False while the program hides the cursor. */
@@ -90,6 +92,16 @@ export function startTerminal(command: TerminalCommand): TestTerminal {
     exited,
     lines,
     text,
+    cells: () =>
+      Array.from({ length: screen.rows }, (_, row) => {
+        const line = screen.buffer.active.getLine(screen.buffer.active.baseY + row);
+        return Array.from({ length: screen.cols }, (_, column) => {
+          const cell = line?.getCell(column);
+          if (cell === undefined) return { text: ' ', look: '' };
+          const look = [cell.getFgColor(), cell.getBgColor(), cell.isBold(), cell.isDim(), cell.isInverse()].join(',');
+          return { text: cell.getChars() === '' ? ' ' : cell.getChars(), look };
+        });
+      }),
     onAlternateScreen: () => screen.buffer.active.type === 'alternate',
     cursorVisible: () => written.lastIndexOf('\u001b[?25h') > written.lastIndexOf('\u001b[?25l'),
     output: () => written,
