@@ -16,7 +16,8 @@ if (SCREEN_CRASH_ON) {
     throw new Error('crashed on purpose');
   });
 }
-if (SCREEN_SCRIBBLE_ON) process.on(SCREEN_SCRIBBLE_ON, () => process.stdout.write(`\u001b[3;1H${'SCRIBBLE'.repeat(10)}`));
+if (SCREEN_SCRIBBLE_ON)
+  process.on(SCREEN_SCRIBBLE_ON, () => process.stdout.write(`\u001b[3;1H${'SCRIBBLE'.repeat(10)}`));
 if (SCREEN_PID_FILE) writeFileSync(SCREEN_PID_FILE, String(process.pid));
 
 try {
