@@ -27,7 +27,8 @@ describe('several choices of one answer', () => {
   });
 
   it('differ by their seed alone: each is what a request with that seed gives', async () => {
-    const request = { prompt: PROMPT, max_tokens: 12, cache_prompt: false };
+    // Sums differ in their last bits with what else is in a batch; among few tokens that hardly ever decides a draw.
+    const request = { prompt: PROMPT, max_tokens: 10, top_k: 3, cache_prompt: false };
     const together = textsOf(await child.ask<Completion>('/v1/completions', { ...request, n: 3, seed: 40 }));
     for (const [choice, text] of together.entries()) {
       expect(textsOf(await child.ask<Completion>('/v1/completions', { ...request, seed: 40 + choice }))).toEqual([
