@@ -99,7 +99,14 @@ export function hintsFor(view: ScreenView): readonly Hint[] {
   const hints = offeredCommands(view)
     .filter((command) => command.hint !== null && command.keys.length > 0 && command.available(view))
     .map((command): Hint => ({ key: keyLabel(command.keys[0] ?? ''), label: command.hint ?? '' }));
-  return [...back, ...hints];
+  const inTime: Hint[] =
+    view.position === null
+      ? []
+      : [
+          { key: '[ ]', label: 'step' },
+          { key: 'space', label: view.position.playing ? 'stop' : 'play' },
+        ];
+  return [...back, ...inTime, ...hints];
 }
 
 /** Everything that a frame has of the commands. */

@@ -1,4 +1,4 @@
-import type { Millis, ModelView, Snapshot } from '../../src/client/types.js';
+import type { Millis, ModelView } from '../../src/client/types.js';
 import { durationText, gibText, idleText, sumBytes, tokensText } from '../text/format.js';
 import { cleanText } from '../text/clean.js';
 import { textWidth } from '../text/width.js';
@@ -28,7 +28,7 @@ export function modelsList(view: ScreenView, width: number): PaneList {
     title: listTitle('Models', view.lists.models.length, view.snapshot.models.length, view.screen.sort),
     header: headerRow(columns, glyphs.cut),
     rows: view.lists.models.map((model) => modelRow(model, columns, view, width - 2)),
-    empty: emptyText(view.snapshot, view.screen.filter),
+    empty: emptyText(view),
     selected: selectedIndex(view.lists, view.screen, 'models'),
   };
 }
@@ -181,8 +181,10 @@ function listTitle(name: string, shown: number, all: number, sort: string): stri
   return `${name} (${count})${sort === 'catalog' ? '' : ` by ${sort}`}`;
 }
 
-function emptyText(snapshot: Snapshot, filter: string): string[] {
+function emptyText({ snapshot, screen: { filter }, options: { source } }: ScreenView): string[] {
   if (snapshot.models.length > 0) return [`no model matches "${filter}"; / changes the filter, Esc clears it`];
+  if (source.kind === 'replay') return ['no models were known yet'];
+  if (source.kind === 'router') return ['the router has no models'];
   const { sources } = snapshot.supervisor;
   return [
     'no models found',

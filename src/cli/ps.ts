@@ -9,7 +9,8 @@ export async function psCommand(flags: ClientFlags, json: boolean): Promise<void
   const client = await clientFor(flags);
   try {
     const snapshot = await snapshotOf(client);
-    process.stdout.write(json ? `${JSON.stringify(snapshot, null, 2)}\n` : describe(snapshot));
+    const text = (): string => (client.source.kind === 'router' ? describeRouter(snapshot) : describe(snapshot));
+    process.stdout.write(json ? `${JSON.stringify(snapshot, null, 2)}\n` : text());
   } finally {
     client.close();
   }
@@ -47,6 +48,25 @@ function describe(snapshot: Snapshot): string {
     ...(queue.length === 0
       ? []
       : ['', 'waiting:', ...queue.map((entry) => `  ${entry.position}. ${printable(entry.why)}`)]),
+    ...noticeLines(supervisor.notices),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** What a llama-server router tells, which is little. */
+function describeRouter({ models, supervisor }: Snapshot): string {
+  const lines = [
+    `llama-server router ${printable(supervisor.version)} at ${supervisor.url}`,
+    '',
+    ...alignColumns([
+      ['MODEL', 'STATE', 'CTX', ''],
+      ...models.map((model) => [
+        printable(model.id),
+        model.word.toUpperCase() + (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
+        String(model.contextTokens ?? ''),
+        printable(reasonOf(model)),
+      ]),
+    ]),
     ...noticeLines(supervisor.notices),
   ];
   return `${lines.join('\n')}\n`;

@@ -27,7 +27,8 @@ const MOMENTS_KEPT = 10_000;
 /** Plays a journal through, so that every moment can be gone back to. Throws JournalError on one that cannot be begun. */
 export function readMoments(path: string): Moments {
   const journal = readJournal(path);
-  const moments: Moment[] = [{ at: journal.state.now, state: journal.state }];
+  // The first state of a run has no time of its own.
+  const moments: Moment[] = [{ at: journal.state.now || journal.header.startedAt, state: journal.state }];
   let left = 0;
   const last: { moment: Moment | null } = { moment: null };
   const keep = (moment: Moment): void => {

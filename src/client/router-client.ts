@@ -105,6 +105,8 @@ async function ringOnEvents(http: SupervisorHttp, ring: () => void, signal: Abor
     } catch {
       // It is looked at all the same, only less often.
     }
+    // Whatever ended it is worth a look: the router may have gone.
+    ring();
     await pause(ASK_MILLIS, signal);
   }
 }

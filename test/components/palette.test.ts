@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { copySequence } from '../../components/clipboard.js';
+import { STOCK_ROUTER } from '../../src/client/sources.js';
+import { busySnapshot } from '../support/snapshots.js';
+import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
+
+function type(world: ScreenWorld, text: string): void {
+  world.press(...Array.from(text, (letter) => (letter === ' ' ? 'space' : letter)));
+}
+
+function run(world: ScreenWorld, line: string): void {
+  world.press(':');
+  type(world, line);
+  world.press('return');
+}
+
+describe('the palette', () => {
+  it('takes the same verbs as the command line, with the model that is named, whatever is selected', () => {
+    const world = createScreenWorld(busySnapshot());
+    run(world, 'pin phi-4');
+    run(world, 'unpin qwen3-32b');
+    run(world, 'load mixtral-8x7b');
+    run(world, 'reload');
+    expect(world.asked).toEqual(['pin phi-4', 'unpin qwen3-32b', 'load mixtral-8x7b', 'reload']);
+    run(world, 'why phi-4');
+    expect(world.text()).toContain('Why: phi-4');
+    run(world, 'logs gemma-27b');
+    expect(world.text()).toContain('Log of gemma-27b');
+    run(world, 'unload qwen3-32b');
+    expect(world.text()).toContain('Unload qwen3-32b with 2 requests in flight?');
+  });
+
+  it('takes a typed verb at its word: pin never unpins', () => {
+    const world = createScreenWorld(busySnapshot());
+    run(world, 'pin qwen3-32b');
+    expect(world.asked).toEqual(['pin qwen3-32b']);
+    world.press('p');
+    expect(world.asked.at(-1)).toBe('unpin qwen3-32b');
+  });
+
+  it('understands what is cut short where only one thing begins like that', () => {
+    const world = createScreenWorld(busySnapshot());
+    run(world, 'meas phi');
+    expect(world.asked).toEqual(['measure phi-4']);
+  });
+
+  it.each([
+    ['laod', 'no command is called "laod"; the nearest is load'],
+    ['un', 'no command is called "un"; these begin so: unload, unpin, unblock'],
+    ['load fi-4', 'no model is called "fi-4"; the nearest is phi-4'],
+    ['help me', 'help is typed without anything after it'],
+    ['sort size', 'sort takes catalog, name, state, memory or idle, not "size"'],
+    ['load \u001b[2J', 'no model is called "'],
+  ])('says in one sentence why it does not understand "%s"', (line, sentence) => {
+    const world = createScreenWorld(busySnapshot());
+    run(world, line);
+    expect(world.asked).toEqual([]);
+    expect(world.lines().at(-1)).toContain(sentence);
+    expect(world.screen.getState().message?.text).not.toContain('\n');
+  });
+
+  it('completes verbs and names with Tab, and shows what there is to choose from', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.press(':');
+    type(world, 'unl');
+    expect(world.lines().at(-1)).toContain(':unl_  unload');
+    world.press('tab');
+    type(world, 'q');
+    world.press('tab');
+    expect(world.lines().at(-1)).toContain(':unload qwen3-32b_');
+    world.press('ctrl+u');
+    type(world, 'un');
+    world.press('tab');
+    expect(world.lines().at(-1)).toMatch(/:un_ {2}unload {2}unpin {2}unblock/u);
+    world.press('ctrl+u');
+    type(world, 'sort n');
+    world.press('tab', 'return');
+    expect(world.text()).toContain('by name');
+  });
+
+  it('brings back what was typed before, and keeps what is being typed meanwhile', () => {
+    const world = createScreenWorld(busySnapshot());
+    for (const line of ['why phi-4', 'sort name', 'why phi-4']) run(world, line);
+    world.press('escape', ':');
+    type(world, 'he');
+    const typed = (): string => world.screen.getState().input?.text ?? '';
+    world.press('up');
+    expect(typed()).toBe('why phi-4');
+    world.press('up');
+    expect(typed()).toBe('sort name');
+    world.press('up');
+    expect(typed()).toBe('sort name');
+    world.press('down', 'down');
+    expect(typed()).toBe('he');
+    world.press('up', 'backspace', 'down');
+    expect(typed()).toBe('why phi-');
+  });
+
+  it('has no verbs that what is looked at cannot do', () => {
+    const world = createScreenWorld(busySnapshot(), { options: { source: STOCK_ROUTER } });
+    run(world, 'pin phi-4');
+    expect(world.asked).toEqual([]);
+    expect(world.lines().at(-1)).toContain('no command is called "pin"');
+    world.press('p');
+    expect(world.lines().at(-1)).toContain('a llama-server router has no pin');
+    run(world, 'load phi-4');
+    run(world, 'load mixtral-8x7b');
+    expect(world.asked).toEqual(['load mixtral-8x7b']);
+  });
+});
+
+describe('copying', () => {
+  const decode = (sequence: string): string =>
+    Buffer.from(sequence.split(';')[2]?.split('\u0007')[0] ?? '', 'base64').toString('utf8');
+
+  it('asks the terminal with OSC 52, in any language', () => {
+    const { sequence, whole } = copySequence('modèle 漢', {});
+    expect(sequence).toBe(`\u001b]52;c;${Buffer.from('modèle 漢').toString('base64')}\u0007`);
+    expect(decode(sequence)).toBe('modèle 漢');
+    expect(whole).toBe(true);
+  });
+
+  it.each([{ TMUX: '/tmp/tmux-0/default,1,0' }, { TERM: 'tmux-256color' }, { TERM: 'screen' }])(
+    'asks tmux itself, and the terminal around it (%o)',
+    (env) => {
+      const plain = copySequence('x', {}).sequence;
+      const { sequence } = copySequence('x', env);
+      expect(sequence).toBe(`${plain}\u001bPtmux;\u001b\u001b]52;c;eA==\u0007\u001b\\`);
+    },
+  );
+
+  it('stops where terminals do, between two characters, and says so', () => {
+    const { sequence, whole } = copySequence('漢'.repeat(40_000), {});
+    expect(whole).toBe(false);
+    expect(sequence.length).toBeLessThan(70_000);
+    expect(decode(sequence)).toMatch(/^漢+$/u);
+  });
+});
