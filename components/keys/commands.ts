@@ -93,12 +93,26 @@ export function offeredCommands(view: Pick<ScreenView, 'options'>): readonly Com
   return COMMANDS.filter((command) => offers(view, command.needs, command.acts));
 }
 
+/** How the keys are called that a log is read with. */
+const IN_A_LOG: Readonly<Record<string, string>> = {
+  follow: 'follow',
+  wrap: 'wrap',
+  filter: 'search',
+  copy: 'copy line',
+};
+
 /** The keys that would do something now, for the last row. */
 export function hintsFor(view: ScreenView): readonly Hint[] {
   const back: Hint[] = view.screen.page === null ? [] : [{ key: 'Esc', label: 'back' }];
-  const hints = offeredCommands(view)
-    .filter((command) => command.hint !== null && command.keys.length > 0 && command.available(view))
-    .map((command): Hint => ({ key: keyLabel(command.keys[0] ?? ''), label: command.hint ?? '' }));
+  const possible = offeredCommands(view).filter(
+    (command) => command.hint !== null && command.keys.length > 0 && command.available(view),
+  );
+  // In a log what it is read with comes first.
+  const first = view.screen.page?.kind === 'logs' ? possible.filter(({ name }) => name in IN_A_LOG) : [];
+  const hints = [...first, ...possible.filter((command) => !first.includes(command))].map((command): Hint => ({
+    key: keyLabel(command.keys[0] ?? ''),
+    label: (first.includes(command) ? IN_A_LOG[command.name] : null) ?? command.hint ?? '',
+  }));
   const inTime: Hint[] =
     view.position === null
       ? []
@@ -142,7 +156,8 @@ export function helpPage(view: ScreenView): PageContent {
       [span(GROUP_TITLES[group], 'strong')],
       ...commands.map((command): Row => [
         span('  '),
-        span(command.keys.map(keyLabel).join(' ').padEnd(10), 'accent'),
+        // What no key stands for is typed.
+        span((command.keys.map(keyLabel).join(' ') || ':').padEnd(10), 'accent'),
         span(`${command.name} `.padEnd(16), 'dim'),
         span(command.help),
       ]),

@@ -25,7 +25,7 @@ export const COPY_COMMANDS: readonly Command[] = [
     keys: ['y'],
     group: 'look',
     help: 'copy what is selected: a model’s id, a decision or a device as text, a line of a log',
-    hint: null,
+    hint: 'copy',
     acts: false,
     needs: null,
     takes: 'model',

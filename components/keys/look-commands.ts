@@ -58,7 +58,11 @@ export const LOOK_COMMANDS: readonly Command[] = [
     acts: false,
     needs: 'logs',
     takes: 'model',
-    available: (view) => targetModel(view) !== null,
+    available: (view) => {
+      const { page } = view.screen;
+      const model = targetModel(view);
+      return model !== null && !(page?.kind === 'logs' && page.model === model);
+    },
     run: (context, view) => {
       const model = targetModel(view);
       if (model !== null) openPage(context.screen, { kind: 'logs', model });

@@ -23,7 +23,7 @@ export function actOn(context: CommandContext, action: OperatorAction, model: st
   void context.client.act(action, model).then((result) => {
     clearTimeout(waiting);
     if (result.ok) say(context.screen, 'good', `${what}: accepted`);
-    else say(context.screen, 'bad', `${what}: ${withoutName(result.message, model)}`);
+    else say(context.screen, 'bad', `${what}: ${withoutName(result.message.replace(`model '${model}' `, ''), model)}`);
   });
 }
 
@@ -130,7 +130,7 @@ export const MODEL_COMMANDS: readonly Command[] = [
     {
       name: 'park',
       key: 's',
-      hint: 'park',
+      hint: 'park/wake',
       help: 'park: put the idle model to sleep, out of memory; again to wake it',
     },
     (model) => model.word === 'ready' || isAsleep(model),

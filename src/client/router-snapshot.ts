@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** What is not known stays out: a screen that looks at a router draws none of it. */
 const UNTOLD =
-  'This is a llama-server router: it tells which models run, but not what they hold, who waits, or why; loading and unloading work.';
+  'A llama-server router tells which models run, but not what they hold, who waits, or why; load and unload work.';
 
 /**
  * What a llama-server router tells (`GET /models` of builds of 2026), as a snapshot. Devices, queue and decisions are

@@ -16,7 +16,7 @@ describe('a llama-server router', () => {
     await live.shows(/a +READY +- +-\/ +- +4k +- +-/u);
     await live.shows(/b +FAILED +it ended with exit code 1/u);
     const text = live.text();
-    expect(text).toContain('This is a llama-server router: it tells which models run');
+    expect(text).toContain('A llama-server router tells which models run');
     expect(text).toContain('a llama-server router does not tell what it decides');
     // No device, no figure, no time is made up.
     expect(text).not.toMatch(/GiB {2}|held|free|up \d|nobody waits| 0s/u);

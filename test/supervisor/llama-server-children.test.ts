@@ -105,3 +105,17 @@ describe('remote devices', () => {
     });
   });
 });
+
+describe('a llama-server that is to be put to sleep', () => {
+  it('cannot be, and the refusal says what to do instead', async () => {
+    await using served = await serveFake('fake-llama-server.js', {
+      a: { 'log-file': join(LOGS, 'two-devices.log') },
+    });
+    expect((await served.post('/v1/chat/completions', chat('a'))).status).toBe(200);
+    const refused = await served.post('/supervisor/park', { model: 'a' });
+    expect(refused.status).toBe(409);
+    const { error } = (await refused.json()) as { error: { message: string } };
+    expect(error.message).toMatch(/cannot be put to sleep from outside: unload 'a' \(u\).*--sleep-idle-seconds/u);
+    expect((await served.snapshot()).models[0]?.word).toBe('ready');
+  });
+});
