@@ -279,4 +279,28 @@ export const MUTATIONS: readonly Mutation[] = [
     find: `  if (!noneIsLargeEnough) return onDevices;\n`,
     replace: '',
   },
+  {
+    guard: 'a pin is not cancelled',
+    file: 'cancel.ts',
+    find: `  return wanted === 'operator' || wanted === 'startup';\n`,
+    replace: '  return wanted !== null;\n',
+  },
+  {
+    guard: 'of one request that is cancelled the others do not hear',
+    file: 'cancel.ts',
+    find: `request === undefined || other === request`,
+    replace: 'true',
+  },
+  {
+    guard: 'who is being answered is cut off when it is cancelled',
+    file: 'cancel.ts',
+    find: `  for (const lease of running) turn.effects`,
+    replace: '  for (const lease of waiting) turn.effects',
+  },
+  {
+    guard: 'a model at work is not put to sleep',
+    file: 'park.ts',
+    find: `  return length > 0\n`,
+    replace: '  return length < 0\n',
+  },
 ];

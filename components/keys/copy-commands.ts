@@ -1,9 +1,9 @@
-import { say } from '../../src/store/screen-store.js';
+import { say, type WhySubject } from '../../src/store/screen-store.js';
 import { decisionRows } from '../panes/ledger.js';
 import { deviceRows } from '../panes/device-page.js';
 import { lineAt } from '../panes/log-window.js';
 import { MONOCHROME } from '../theme/tones.js';
-import { selectedId, type ScreenView } from '../view.js';
+import type { ScreenView } from '../view.js';
 import { paintRow, type Row } from '../widgets/row.js';
 import type { Command, CommandContext } from './command.js';
 import { openLog, shownRows } from './log-commands.js';
@@ -29,7 +29,7 @@ export const COPY_COMMANDS: readonly Command[] = [
     acts: false,
     needs: null,
     takes: 'model',
-    available: (view) => selection(view) !== null || openLog(view) !== null,
+    available: (view) => selected(view) !== null || openLog(view) !== null,
     run: (context, view) => {
       const copied = logLine(context, view) ?? selection(view);
       if (copied !== null) copy(context, copied);
@@ -69,8 +69,9 @@ function logLine(context: CommandContext, view: ScreenView): Copied | null {
 }
 
 function selection(view: ScreenView): Copied | null {
-  const subject = shownDecision(view) ?? whySubject(view);
-  switch (subject?.kind) {
+  const subject = selected(view);
+  if (subject === null) return null;
+  switch (subject.kind) {
     case 'decision': {
       const decision = view.snapshot.decisions.find(({ number }) => number === subject.number);
       if (decision === undefined) return null;
@@ -81,20 +82,17 @@ function selection(view: ScreenView): Copied | null {
       return { what: `all about ${subject.device}`, text: asText(deviceRows(view, subject.device)) };
     case 'model':
       return { what: subject.model, text: subject.model };
-    case undefined: {
-      const model = targetModel(view);
-      return model === null ? null : { what: model, text: model };
-    }
   }
 }
 
 /** On the page of a decision or a device that is what is meant; in the queue it is the model, not why it waits. */
-function shownDecision(view: ScreenView): ReturnType<typeof whySubject> {
+function selected(view: ScreenView): WhySubject | null {
   const { page, focus } = view.screen;
-  if (view.named !== null) return { kind: 'model', model: view.named };
-  if (page?.kind === 'why') return page.subject;
-  const id = page === null && focus === 'queue' ? selectedId(view.lists, view.screen, 'queue') : null;
-  return id === null ? null : { kind: 'model', model: id };
+  if (view.named === null && page?.kind === 'why') return page.subject;
+  const model = targetModel(view);
+  const isModel = view.named !== null || page !== null || focus === 'queue';
+  if (isModel) return model === null ? null : { kind: 'model', model };
+  return whySubject(view);
 }
 
 function asText(rows: readonly Row[]): string {

@@ -4,9 +4,11 @@ import { questionOf, type Answer } from '../layout/dialog.js';
 import { withoutLastCharacter } from '../text/width.js';
 import type { ScreenView } from '../view.js';
 import { refusalOf } from '../../src/client/sources.js';
+import type { Ability, OperatorAction } from '../../src/client/types.js';
 import type { Command, CommandContext, Invocation } from './command.js';
 import { COMMANDS, commandForKey } from './commands.js';
 import { typedText } from './key-names.js';
+import { actOn } from './model-commands.js';
 import { searchLog } from './log-commands.js';
 import { complete, understand } from './palette.js';
 
@@ -37,7 +39,36 @@ function runCommand(context: CommandContext, view: ScreenView, command: Command,
     say(context.screen, 'plain', refusalOf(source, command.name));
   } else if (command.acts && readOnly) say(context.screen, 'plain', 'this screen is read-only');
   else if (command.available(view)) command.run(context, view, how);
-  else if (command.acts || command.group === 'look') say(context.screen, 'plain', `${command.name} does nothing here`);
+  else if (how.key === null && view.named !== null && isHarmless(command.needs)) {
+    // Who types a name wants to know why not, and the supervisor knows best.
+    actOn(context, command.needs, view.named);
+  } else if (command.acts || command.group === 'look')
+    say(context.screen, 'plain', `${command.name} does nothing here`);
+}
+
+/** What destroys nothing, should it be possible after all. */
+function isHarmless(needs: Ability | null): needs is Exclude<OperatorAction, 'unload' | 'kill' | 'cancel'> {
+  switch (needs) {
+    case 'load':
+    case 'pin':
+    case 'unpin':
+    case 'block':
+    case 'unblock':
+    case 'measure':
+    case 'park':
+    case 'wake':
+      return true;
+    case 'unload':
+    case 'kill':
+    case 'cancel':
+    case 'reload':
+    case 'plan':
+    case 'logs':
+    case 'stop':
+    case 'detach':
+    case null:
+      return false;
+  }
 }
 
 function answerDialog(context: CommandContext, view: ScreenView, key: string): void {

@@ -38,6 +38,18 @@ describe('the palette', () => {
     expect(world.asked.at(-1)).toBe('unpin qwen3-32b');
   });
 
+  it('asks the supervisor why not, where a typed verb cannot do anything but no harm either', async () => {
+    const world = createScreenWorld(busySnapshot());
+    world.result = { ok: false, message: "model 'mixtral-8x7b' is not loaded" };
+    run(world, 'park mixtral-8x7b');
+    expect(world.asked).toEqual(['park mixtral-8x7b']);
+    await Promise.resolve();
+    expect(world.lines().at(-1)).toContain('park mixtral-8x7b: is not loaded');
+    run(world, 'kill mixtral-8x7b');
+    expect(world.asked).toHaveLength(1);
+    expect(world.lines().at(-1)).toContain('kill does nothing here');
+  });
+
   it('understands what is cut short where only one thing begins like that', () => {
     const world = createScreenWorld(busySnapshot());
     run(world, 'meas phi');
@@ -103,7 +115,6 @@ describe('the palette', () => {
     expect(world.lines().at(-1)).toContain('no command is called "pin"');
     world.press('p');
     expect(world.lines().at(-1)).toContain('a llama-server router has no pin');
-    run(world, 'load phi-4');
     run(world, 'load mixtral-8x7b');
     expect(world.asked).toEqual(['load mixtral-8x7b']);
   });
