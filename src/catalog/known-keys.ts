@@ -35,7 +35,6 @@ const ROUTER_OWNED: ReadonlySet<string> = new Set([
   'port',
   'reuse-port',
   'api-prefix',
-  'path',
   'api-key',
   'api-key-file',
   'ssl-key-file',

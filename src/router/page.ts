@@ -6,7 +6,7 @@ import { serveFile } from './static-files.js';
 
 /** What llama-server's page is made of, in the builds of the last years. Anything else is no file of it. */
 const OF_ITS_PAGE =
-  /^\/(?:(?:index|loading)\.html|(?:bundle|index|completion|json-schema-to-grammar|prompt-formats|registerSW|sw|workbox-[\w-]+)\.m?js|(?:bundle|style|index)\.css|theme-[\w-]+\.css|[\w-]*(?:favicon|icon|logo)[\w-]*\.(?:ico|png|svg)|manifest\.webmanifest|(?:_app|assets)\/[\w./-]+)?$/u;
+  /^\/(?:(?:index|loading)\.html|(?:bundle|index|completion|json-schema-to-grammar|prompt-formats|registerSW|sw|workbox-[\w-]+)\.m?js|(?:bundle|style|index)\.css|theme-[\w-]+\.css|[\w-]*(?:favicon|icon|logo)[\w-]*\.(?:ico|png|svg)|manifest\.webmanifest|build\.json|(?:_app|assets|recommended-mcp)\/[\w./-]+)?$/u;
 
 /** True for what could be a part of a page: it is there to be seen by everybody, and needs no key. */
 export function isOfPage({ method, path }: Exchange, { pageDirectory }: RouterContext): boolean {

@@ -7,6 +7,7 @@ import { driver } from './driver.js';
 import { endings } from './endings.js';
 import { fitting } from './fitting.js';
 import { listing } from './listing.js';
+import { page } from './page.js';
 import { sleeping } from './sleeping.js';
 import { swapping } from './swapping.js';
 
@@ -25,4 +26,5 @@ export const PARTS: readonly Part[] = [
   driver,
   clients,
   listing,
+  page,
 ];
