@@ -1,13 +1,14 @@
 import { watch, type FSWatcher } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import { describeSystemError } from './catalog-source-error.js';
+import { PathWatch } from './path-watch.js';
 import { quote } from './quote.js';
 
 /** Tells when the files that models come from change; what has changed is for the next read to find out. */
 export class SourceWatch {
   readonly #sources: { readonly modelsDir: string | null; readonly modelsPreset: string | null };
   readonly #onChange: () => void;
-  readonly #watchers: FSWatcher[] = [];
+  readonly #paths: PathWatch[] = [];
+  #inside: FSWatcher | null = null;
 
   constructor(
     sources: { readonly modelsDir: string | null; readonly modelsPreset: string | null },
@@ -21,29 +22,45 @@ export class SourceWatch {
   start(): readonly string[] {
     const { modelsDir, modelsPreset } = this.#sources;
     const notices: string[] = [];
-    const attempt = (path: string, begin: () => FSWatcher): void => {
-      const fail = (error: unknown): string =>
-        `${quote(path)} cannot be watched (${describeSystemError(error)}); read it again with SIGHUP or GET /models?reload=1`;
+    const attempt = (path: string, begin: () => void): void => {
       try {
-        this.#watchers.push(begin().on('error', () => undefined));
+        begin();
       } catch (error) {
-        notices.push(fail(error));
+        const why = describeSystemError(error);
+        notices.push(`${quote(path)} cannot be watched (${why}); read it again with SIGHUP or GET /models?reload=1`);
       }
     };
     if (modelsPreset !== null) {
-      // Editors replace a file rather than write into it: only its directory knows of the new one.
-      const name = basename(modelsPreset);
-      attempt(modelsPreset, () =>
-        watch(dirname(modelsPreset), (_event, changed) => {
-          if (changed === null || changed === name) this.#onChange();
-        }),
-      );
+      attempt(modelsPreset, () => this.#paths.push(new PathWatch(modelsPreset, this.#onChange).start()));
     }
-    if (modelsDir !== null) attempt(modelsDir, () => watch(modelsDir, { recursive: true }, () => this.#onChange()));
+    if (modelsDir !== null) {
+      attempt(modelsDir, () => {
+        this.#watchInside(modelsDir);
+        this.#paths.push(new PathWatch(modelsDir, () => this.#replaced(modelsDir)).start());
+      });
+    }
     return notices;
   }
 
   close(): void {
-    for (const watcher of this.#watchers.splice(0)) watcher.close();
+    for (const path of this.#paths.splice(0)) path.close();
+    this.#inside?.close();
+    this.#inside = null;
+  }
+
+  #watchInside(directory: string): void {
+    const watcher = watch(directory, { recursive: true }, () => this.#onChange());
+    this.#inside?.close();
+    this.#inside = watcher.on('error', () => undefined);
+  }
+
+  /** Another directory may be there by now. */
+  #replaced(directory: string): void {
+    try {
+      this.#watchInside(directory);
+    } catch {
+      // There is none now; when one comes, its path tells.
+    }
+    this.#onChange();
   }
 }
