@@ -138,7 +138,7 @@ function engineChoice(flags: ServeFlags, paths: Paths): Parameters<typeof choose
  */
 export function probesFor({ engine, sim }: ChosenEngine, paths: Paths): Parameters<typeof createProbes>[0] {
   if (sim !== null) return { sim: { devices: sim, ledgerDirectory: paths.simulation } };
-  return { nvml: {}, nvidiaSmi: {}, drm: {}, engineDevices: engine.devices ?? null };
+  return { nvml: {}, nvidiaSmi: {}, drm: {}, engineDevices: () => engine.devices ?? null };
 }
 
 function makeSupervisor(
@@ -174,7 +174,7 @@ function makeSupervisor(
     catalog,
     readCatalog: () => reader.read(),
     hub: { cache: engine.simulated ? null : hfCacheDirectory(process.env), access },
-    specOf: (entry, sample) => toModelSpec(entry, engine.estimate(entry, sample.devices), startedBy, fits),
+    specOf: (entry, devices) => toModelSpec(entry, engine.estimate(entry, devices), startedBy, fits),
     sample: (trees) => probes.sample(trees),
     pins: new PinStore(paths.stateDirectory),
     measurements: new MeasurementStore({

@@ -4,6 +4,7 @@ import { createDrmProbe, type DrmProbeOptions } from './drm/drm-probe.js';
 import { EngineNames } from './engine-names.js';
 import { createHostProbe } from './host-probe.js';
 import { createFallbackProbe } from './fallback-probe.js';
+import { ExpectedGpus, type ExpectedGpusOptions } from './nvidia/expected.js';
 import { createNvidiaSmiProbe, type NvidiaSmiProbeOptions } from './nvidia/smi-probe.js';
 import { createNvmlProbe, type NvmlProbeOptions } from './nvidia/nvml-probe.js';
 import { Patient } from './patient.js';
@@ -41,25 +42,28 @@ export interface ProbesOptions {
   readonly nvidiaSmi?: NvidiaSmiProbeOptions | null;
   /** AMD GPUs by the kernel; null: not at all. */
   readonly drm?: DrmProbeOptions | null;
-  /** The devices that the engine says it can use; null where it does not say. */
-  readonly engineDevices?: readonly DeviceName[] | null;
+  /** The devices that the engine says it can use, as it says now; null where it does not say. */
+  readonly engineDevices?: () => readonly DeviceName[] | null;
+  /** What speaks for NVIDIA GPUs that cannot be asked; by default the machine and the engine are looked at. */
+  readonly expectedGpus?: ExpectedGpusOptions;
 }
 
 /** The probes of this machine as one, or those of the simulated devices. */
 export function createProbes(options: ProbesOptions): CombinedProbe {
   if (options.sim) return combineProbes([createSimProbe(options.sim)]);
   const combined = combineProbes(probesOfMachine(options));
-  const names = new EngineNames(options.engineDevices ?? null);
+  const names = new EngineNames(options.engineDevices ?? (() => null));
   return { ...combined, sample: async (trees) => names.apply(await combined.sample(trees)) };
 }
 
-function probesOfMachine({ nvml, nvidiaSmi, drm }: ProbesOptions): readonly DeviceProbe[] {
+function probesOfMachine({ nvml, nvidiaSmi, drm, engineDevices, expectedGpus }: ProbesOptions): readonly DeviceProbe[] {
+  const expected = new ExpectedGpus({ ...(engineDevices === undefined ? {} : { engineDevices }), ...expectedGpus });
   const ways = [
     ...(nvml ? [() => createNvmlProbe(nvml)] : []),
     ...(nvidiaSmi ? [() => createNvidiaSmiProbe(nvidiaSmi)] : []),
   ];
   return [
-    ...(ways.length === 0 ? [] : [createFallbackProbe('nvidia', ways)]),
+    ...(ways.length === 0 ? [] : [createFallbackProbe('nvidia', ways, (words) => expected.names(words))]),
     ...(drm && process.platform === 'linux' ? [createDrmProbe(drm)] : []),
     createHostProbe(),
   ];

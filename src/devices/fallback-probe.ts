@@ -1,13 +1,19 @@
+import type { DeviceName } from '../scheduler/units.js';
 import { ProbeAbsent, type DeviceProbe, type ProbeSample } from './probe.js';
 
 const NOTHING: ProbeSample = { devices: [], instances: [] };
 
 /**
  * Several ways to ask the same devices, best first. One that finds out that it cannot be had here gives way to the next
- * for good; the last one leaves nothing to ask, which is no error: there are no such devices. A driver that refuses or
- * hangs is no reason to ask it in another way: it would say the same.
+ * for good; the last one leaves nothing to ask, which is no error where nothing else speaks for such devices. A driver
+ * that refuses or hangs is no reason to ask it in another way: it would say the same.
+ * @param expects the devices that there must be all the same, given what the driver said; null: there is nobody to ask
  */
-export function createFallbackProbe(title: string, ways: readonly (() => DeviceProbe)[]): DeviceProbe {
+export function createFallbackProbe(
+  title: string,
+  ways: readonly (() => DeviceProbe)[],
+  expects: (words: string | null) => readonly DeviceName[] = () => [],
+): DeviceProbe {
   const passedOver: string[] = [];
   const rest = [...ways];
   let current = rest.shift()?.() ?? null;
@@ -27,7 +33,7 @@ export function createFallbackProbe(title: string, ways: readonly (() => DeviceP
     async sample(trees) {
       for (;;) {
         const asked = current;
-        if (asked === null) return NOTHING;
+        if (asked === null) return nothingToAsk(title, expects(null), passedOver);
         try {
           return await asked.sample(trees);
         } catch (error) {
@@ -40,6 +46,14 @@ export function createFallbackProbe(title: string, ways: readonly (() => DeviceP
         }
       }
     },
+    expects,
     close: () => current?.close(),
   };
+}
+
+function nothingToAsk(title: string, devices: readonly DeviceName[], passedOver: readonly string[]): ProbeSample {
+  if (devices.length === 0) return NOTHING;
+  const there = `${devices.join(', ')} ${devices.length === 1 ? 'is' : 'are'} there, but cannot be asked`;
+  const message = `${title}: ${there} (${passedOver.join('; ')})`;
+  return { ...NOTHING, failures: [{ devices, message, lasting: true }] };
 }

@@ -60,7 +60,8 @@ export class Patient {
   async #ask(trees: readonly ProcessTree[]): Promise<Outcome> {
     try {
       const sample = await this.probe.sample(trees);
-      this.#served = [...sample.devices.map(({ name }) => name), ...(sample.failures ?? []).flatMap((f) => f.devices)];
+      const named = [...sample.devices.map(({ name }) => name), ...(sample.failures ?? []).flatMap((f) => f.devices)];
+      this.#served = [...new Set(named)];
       this.#lastFailure = null;
       return { sample, failure: null };
     } catch (error) {
@@ -75,7 +76,8 @@ export class Patient {
   }
 
   #failed(message: string): Outcome {
-    this.#lastFailure = { devices: this.#served, message: `${this.probe.name}: ${message}` };
+    const devices = this.#served.length > 0 ? this.#served : (this.probe.expects?.(message) ?? []);
+    this.#lastFailure = { devices, message: `${this.probe.name}: ${message}` };
     return { sample: null, failure: this.#lastFailure };
   }
 }

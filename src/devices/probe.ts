@@ -52,6 +52,11 @@ export interface DeviceProbe {
    * unknown is neither zero nor free.
    */
   sample(trees: readonly ProcessTree[]): Promise<ProbeSample>;
+  /**
+   * Devices that there must be by other signs, where it could never be read; none where nothing speaks for any.
+   * @param words why it could not
+   */
+  expects?(words: string): readonly DeviceName[];
   close(): void;
 }
 

@@ -84,8 +84,10 @@ export interface Engine {
   readonly options: OptionTable;
   /** Tells one build of its children's program from another, since they may need different memory; empty: unknown. */
   readonly build?: string;
-  /** The devices that its children say they can use; null or absent: they do not say. */
+  /** The devices that its children say they can use, as they said last; null or absent: they do not say. */
   readonly devices?: readonly DeviceName[] | null;
+  /** Asks them again, since a driver has come up. Never rejects. Absent: nothing would change. */
+  lookAgain?(): Promise<void>;
   capabilities(): EngineCapabilities;
   command(launch: Launch): Command;
   /**
@@ -98,7 +100,8 @@ export interface Engine {
   classify(evidence: ExitEvidence): ExitVerdict;
   /**
    * What a model is expected to need, before anything was measured: ways to lay it out on the given devices,
-   * preferred first, at least one. Never throws; an entry that is invalid gives a placement that needs nothing.
+   * preferred first, at least one. Never throws; an entry that is invalid gives a placement that needs nothing. A device
+   * that is there, but could never be read, has 0 bytes.
    */
   estimate(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly Placement[];
   /**

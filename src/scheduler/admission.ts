@@ -6,6 +6,7 @@ import { tooSmallFor, type Room } from './rooms.js';
 import { runningOf } from './running.js';
 import type { Model, QueueEntry, State } from './state.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
+import { troubleWith } from './unread.js';
 import { NO_FIELD, surveyVictims, type Field } from './victims.js';
 
 /** What can be done for a model that wants to run; everything needed to explain it comes along. */
@@ -163,10 +164,9 @@ function unreadableDevice(
 ): ({ readonly kind: 'wait-unreadable' | 'refuse-unreadable' } & Unreadable) | null {
   if (state.settings.admission === 'proceed') return null;
   for (const [name, bytes] of Object.entries(need)) {
-    const device = state.devices[name];
-    if (bytes === 0 || device === undefined || !limitsLoads(device)) continue;
-    const { problem, problemSince } = device;
-    if (problem === null || problemSince === null) continue;
+    const trouble = bytes === 0 ? null : troubleWith(state, name);
+    if (trouble === null) continue;
+    const { problem, problemSince } = trouble;
     const isOver = state.now - problemSince >= UNREADABLE_PATIENCE_MILLIS || state.settings.admission === 'refuse';
     return { kind: isOver ? 'refuse-unreadable' : 'wait-unreadable', device: name, problem };
   }

@@ -1,10 +1,11 @@
+import { sameDevices } from './amounts.js';
 import type { EventBody } from './events.js';
 import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { watchIdle } from './idle.js';
 import { dropEntry, forgetPinnedEntry, rejectWaiters, wantAtStart, wantPinned } from './queue.js';
 import { unknownModel } from './leases.js';
 import { cancelMeasuring, wantMeasured } from './measure.js';
-import type { Model, ModelSpec } from './state.js';
+import type { Model, ModelSpec, Placement } from './state.js';
 import { modelOf, ownModels, patchInstance, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
@@ -81,12 +82,39 @@ function update(turn: Turn, known: Model, spec: ModelSpec, pinnedByOperator: boo
   else forgetPinnedEntry(turn, spec.id);
   keepWhatIsBack(turn, known, spec);
   if (spec.idleTimeoutMillis !== known.spec.idleTimeoutMillis) watchIdle(turn, spec.id);
-  if (!changed) return;
+  if (!changed) {
+    if (!sameLayouts(known.spec.placements, spec.placements) || findsMore(known, spec)) learnAnew(turn, known, spec);
+    return;
+  }
   cancelMeasuring(turn, spec.id);
   patchModel(turn, spec.id, { failures: 0, retryAt: 0, ...whatIsKnown(spec) });
   if (known.instance !== null && known.instance.fingerprint !== spec.fingerprint) {
     leave(turn, known, { kind: 'catalog', change: 'changed' });
   }
+}
+
+/**
+ * The machine has other devices than was known, such as those of a driver that has come back: what was measured was laid
+ * out without them. What runs keeps running.
+ */
+function learnAnew(turn: Turn, { observed, loadMillis }: Model, spec: ModelSpec): void {
+  cancelMeasuring(turn, spec.id);
+  const learnt = whatIsKnown(spec);
+  patchModel(turn, spec.id, {
+    ...learnt,
+    observed: learnt.observed ?? observed,
+    loadMillis: learnt.loadMillis ?? loadMillis,
+  });
+}
+
+/** True when earlier runs turn out to have left something, now that it is known on which machine. */
+function findsMore({ measured, observed }: Model, { known }: ModelSpec): boolean {
+  return (measured === null && known?.measured != null) || (observed === null && known?.observed != null);
+}
+
+/** True when both lay a model out on the same devices, one after the other. */
+function sameLayouts(a: readonly Placement[], b: readonly Placement[]): boolean {
+  return a.length === b.length && a.every(({ need }, index) => sameDevices(need, b[index]?.need ?? {}));
 }
 
 /** An instance that was to leave for a change that has been taken back stays, as long as it is still there. */

@@ -28,10 +28,12 @@ export interface ForeignProcess {
 
 /** A probe that could not be read: what it had said of these devices ages until it can. */
 export interface ProbeFailure {
-  /** Those that it served before; none if it never did. */
+  /** Those that it served before, or that there must be by all signs; none where nothing speaks for any. */
   readonly devices: readonly DeviceName[];
   /** The driver's own words. */
   readonly message: string;
+  /** True where no probe can be had for them at all: what children report of them counts. Absent: it may come back. */
+  readonly lasting?: boolean;
 }
 
 /** The generation by which readings name the child that measures a model; instances begin at 1. */

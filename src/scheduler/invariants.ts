@@ -19,6 +19,7 @@ function ledgerViolations(state: State): readonly string[] {
     if (sum !== account.device.totalBytes)
       found.push(`${name}: parts add up to ${sum}, not ${account.device.totalBytes}`);
     if (![...parts, overcommitBytes].every(isAmount)) found.push(`${name}: a part is no amount: ${parts.join(', ')}`);
+    if (state.unread?.[name] !== undefined) found.push(`${name}: known, and never read`);
     if (account.leavingBytes > account.heldBytes) found.push(`${name}: more is leaving than is held`);
   }
   return found;

@@ -7,6 +7,7 @@ import { runningOf } from './running.js';
 import type { Model, Placement, State } from './state.js';
 import { entryOf, modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
 import type { DeviceName, ModelId } from './units.js';
+import { waitsForDriver } from './unread.js';
 
 /** Puts a model in the measure queue, unless its need is known or cannot be found out. `first`: somebody waits for it. */
 export function wantMeasured(turn: Turn, id: ModelId, first: boolean): void {
@@ -30,6 +31,7 @@ export function measureFirst(turn: Turn, id: ModelId): void {
 
 /** True while a model's need is being found out, or is about to be: it is not loaded before. */
 export function awaitsMeasurement(turn: Turn, model: Model): boolean {
+  if (waitsForDriver(turn.state, model)) return false;
   return model.measure === 'measuring' || turn.state.measureQueue.includes(model.spec.id);
 }
 
@@ -60,6 +62,7 @@ export function startMeasuring(turn: Turn): boolean {
   const ledger = ledgerOf(turn.state);
   for (const id of turn.state.measureQueue) {
     const model = modelOf(turn.state, id);
+    if (model !== null && waitsForDriver(turn.state, model)) continue;
     const lack = model === null ? null : roomLackingFor(turn.state, ledger, model);
     if (lack === null || model === null) {
       turn.state.measureQueue = turn.state.measureQueue.filter((other) => other !== id);

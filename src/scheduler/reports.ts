@@ -4,6 +4,7 @@ import { ledgerOf } from './ledger.js';
 import { setMargins } from './margins.js';
 import type { Device, DeviceKind } from './state.js';
 import { modelOf, type Turn } from './turn.js';
+import { noLongerUnread } from './unread.js';
 import type { DeviceName, ModelId } from './units.js';
 
 /**
@@ -15,7 +16,7 @@ export function takeReports(turn: Turn, reports: readonly DeviceReport[], report
     const known = turn.state.devices[name];
     const isOurs = known === undefined || known.sample === null;
     if (!isOurs || name === '__proto__' || ![totalBytes, freeBytes].every(isAmount) || freeBytes > totalBytes) continue;
-    const device: Device = known ?? newDevice(name, kindOf(name), totalBytes);
+    const device: Device = known ?? noLongerUnread(turn, newDevice(name, kindOf(name), totalBytes));
     turn.state.devices[name] = { ...device, totalBytes };
     if (known === undefined) setMargins(turn);
 

@@ -1,5 +1,5 @@
 import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
-import { MEASURING_GENERATION, type DeviceReading, type EventBody, type ProbeFailure } from './events.js';
+import { MEASURING_GENERATION, type DeviceReading, type EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
@@ -8,6 +8,7 @@ import { newDevice } from './reports.js';
 import type { Device, Instance, Model, Release } from './state.js';
 import { runningOf } from './running.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
+import { takeFailures } from './unread.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
 
 /** Share of an exited instance's memory that must be back, where nobody can say whose memory it is any more. */
@@ -61,17 +62,6 @@ function addDevice(turn: Turn, reading: DeviceReading): void {
   const read = { source, remark, foreign, problem: null, problemSince: null };
   turn.state.devices[name] = { ...device, kind, description, totalBytes, ...read };
   if (known === undefined) setMargins(turn);
-}
-
-/** What a failing probe served is kept as it was last seen: unknown is neither zero nor free. */
-function takeFailures(turn: Turn, failures: readonly ProbeFailure[]): void {
-  for (const { devices, message } of failures) {
-    for (const name of devices) {
-      const device = turn.state.devices[name];
-      const problemSince = device?.problemSince ?? turn.state.now;
-      if (device !== undefined) turn.state.devices[name] = { ...device, problem: message, problemSince };
-    }
-  }
 }
 
 /** A measuring child is counted for no less than it is seen to hold. */

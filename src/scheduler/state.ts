@@ -123,6 +123,15 @@ export interface Device {
   readonly problemSince: Millis | null;
 }
 
+/** A device that there must be by all signs, but that could never be read: its size is unknown, and it has no ledger. */
+export interface UnreadDevice {
+  /** In its driver's own words. */
+  readonly problem: string;
+  readonly problemSince: Millis;
+  /** True where no probe can be had for it at all. */
+  readonly lasting: boolean;
+}
+
 export type InstancePhase = 'loading' | 'ready' | 'sleeping' | 'parked' | 'stopping';
 
 /** Why an instance is, or was, stopped. */
@@ -281,6 +290,8 @@ export interface State {
   readonly now: Millis;
   readonly settings: Settings;
   readonly devices: Readonly<Record<DeviceName, Device>>;
+  /** By name; absent: none. */
+  readonly unread?: Readonly<Record<DeviceName, UnreadDevice>>;
   readonly models: Readonly<Record<ModelId, Model>>;
   /** Catalog order; object keys would put ids that look like numbers first. */
   readonly modelOrder: readonly ModelId[];

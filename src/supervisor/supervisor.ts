@@ -40,6 +40,7 @@ import { DeviceWatch, type DeviceWatchOptions } from './device-watch.js';
 import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
+import { KnownDevices } from './known-devices.js';
 import { LeaseDesk, RequestRefused, type Asking, type Lease } from './lease-desk.js';
 import { Listeners } from './listeners.js';
 import { SchedulerLoop, type Turned } from './loop.js';
@@ -64,7 +65,7 @@ export interface SupervisorOptions {
   /** Where models are downloaded from and to. */
   readonly hub: Pick<DownloadsOptions, 'cache' | 'access'>;
   /** What the scheduler has to know of an entry, given the devices that were found. */
-  readonly specOf: (entry: CatalogEntry, sample: ProbeSample) => ModelSpec;
+  readonly specOf: (entry: CatalogEntry, devices: readonly DeviceReading[]) => ModelSpec;
   /** A look at the devices; never rejects. */
   readonly sample: DeviceWatchOptions['sample'];
   readonly pins: PinStore;
@@ -127,8 +128,9 @@ export class Supervisor {
   /** What was to be said of the catalog when it was read last. */
   #catalogLines: readonly string[];
   #lastSample: ProbeSample = { devices: [], instances: [] };
-  /** A device that a probe loses for a while is not another machine. */
-  #devicesAtStart: readonly DeviceReading[] = [];
+  readonly #devices = new KnownDevices();
+  /** There are others than those that models were laid out on. */
+  #devicesChanged = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -156,7 +158,7 @@ export class Supervisor {
       onTurn: (turned) => this.#turned(turned),
     });
     const dispatch = this.#loop.dispatch.bind(this.#loop);
-    const contexts = new Contexts({ engine, store: options.measurements, devices: () => this.#devicesAtStart });
+    const contexts = new Contexts({ engine, store: options.measurements, devices: () => this.#devices.read });
     const children = new Children({
       engine,
       dispatch: (event) => this.#fromChild(event),
@@ -173,7 +175,7 @@ export class Supervisor {
         contexts,
         entry: (id) => this.entry(id),
         spec: (id) => this.#loop.state.models[id]?.spec ?? null,
-        devices: () => this.#devicesAtStart,
+        devices: () => this.#devices.read,
         records,
         dispatch,
       }),
@@ -182,6 +184,7 @@ export class Supervisor {
         sample: async (trees) => {
           const taken = await options.sample(trees);
           this.#lastSample = taken.sample;
+          if (this.#devices.take(taken.sample.devices, taken.failures)) this.#devicesChanged = true;
           return taken;
         },
         trees: () => [...children.trees(this.#loop.state.releases), ...this.#hands.measuring.trees()],
@@ -189,6 +192,7 @@ export class Supervisor {
         dispatch: (event) => {
           dispatch(event);
           this.#learn();
+          void this.#layOutAnew();
         },
         isFollowed: () => this.#publisher.isHeard,
         onErrors: (errors) => this.#takeDeviceErrors(errors),
@@ -216,7 +220,7 @@ export class Supervisor {
     ]);
     const remote = remoteNotice(this.#book.entries());
     this.notice(...[notice, learnt.notice, remote].filter((said) => said !== null));
-    this.#devicesAtStart = this.#lastSample.devices;
+    this.#devicesChanged = false;
     const startup = this.#book.entries().filter(({ loadOnStartup }) => loadOnStartup);
     this.#loop.dispatch({ type: 'catalog', models: this.#specs(), pins, startup: startup.map(({ id }) => id) });
     this.#childWatch.start();
@@ -489,7 +493,17 @@ export class Supervisor {
 
   #specs(): readonly ModelSpec[] {
     const { specOf } = this.#options;
-    return this.#hands.measuring.withKnown(this.#book.entries().map((entry) => specOf(entry, this.#lastSample)));
+    return this.#hands.measuring.withKnown(this.#book.entries().map((entry) => specOf(entry, this.#devices.all)));
+  }
+
+  /** A driver has come up, or has been found to be there: models are laid out on what there is now. */
+  async #layOutAnew(): Promise<void> {
+    if (!this.#devicesChanged || !this.#isStarted) return;
+    this.#devicesChanged = false;
+    await this.#options.engine.lookAgain?.();
+    const { state } = this.#loop;
+    if (state.shuttingDown) return;
+    this.#loop.dispatch({ type: 'catalog', models: this.#specs(), pins: operatorsPins(state) });
   }
 
   #takeCatalog(catalog: LoadedCatalog): ReloadReport {

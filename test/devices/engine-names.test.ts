@@ -25,18 +25,18 @@ describe('the names of devices', () => {
     ['knows none', []],
   ])('are the driver’s where the engine %s', (_case, devices) => {
     const sample = sampleOf('CUDA0', 'CUDA1');
-    expect(new EngineNames(devices).apply(sample)).toEqual(sample);
+    expect(new EngineNames(() => devices).apply(sample)).toEqual(sample);
   });
 
   it('are the same for how busy a device is', () => {
     const busy = { utilizationPercent: 37, temperatureCelsius: null, powerMilliwatts: null };
     const { sample, failures } = sampleOf('CUDA0');
-    const named = new EngineNames(['Vulkan0']).apply({ sample: { ...sample, activity: { CUDA0: busy } }, failures });
+    const named = new EngineNames(() => ['Vulkan0']).apply({ sample: { ...sample, activity: { CUDA0: busy } }, failures });
     expect(named.sample.activity).toEqual({ Vulkan0: busy });
   });
 
   it('are the engine’s where there is one GPU on either side, also while it cannot be read', () => {
-    const names = new EngineNames(['Vulkan0']);
+    const names = new EngineNames(() => ['Vulkan0']);
     const named = names.apply(sampleOf('CUDA0'));
     expect(namesOf(named)).toEqual(['Vulkan0', 'Host']);
     expect(named.sample.instances[0]?.resident).toEqual({ Vulkan0: 1 });
@@ -45,7 +45,7 @@ describe('the names of devices', () => {
   });
 
   it('say that they cannot be matched where there are several', () => {
-    const { sample } = new EngineNames(['Vulkan0', 'Vulkan1']).apply(sampleOf('CUDA0', 'AMD0'));
+    const { sample } = new EngineNames(() => ['Vulkan0', 'Vulkan1']).apply(sampleOf('CUDA0', 'AMD0'));
     expect(sample.devices.map(({ name, remark }) => [name, remark?.slice(0, 24)])).toEqual([
       ['CUDA0', 'the engine has no device'],
       ['AMD0', 'the engine has no device'],

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { deviceFigures } from '../../../components/text/device-figures.js';
 import { sizeText } from '../../../components/text/format.js';
 import { createProbes } from '../../devices/combined-probe.js';
+import { nvidiaOnBus } from '../../devices/nvidia/on-bus.js';
 import type { DeviceActivity } from '../../devices/probe.js';
 import type { DeviceReading } from '../../scheduler/events.js';
 import type { DeviceName } from '../../scheduler/units.js';
@@ -17,7 +16,9 @@ export interface DevicesFound {
   readonly devices: readonly SeenDevice[];
 }
 
-const NVIDIA_VENDOR = '0x10de';
+/** What becomes of models while a GPU cannot be read; see the admission of the scheduler. */
+const MEANWHILE =
+  'models that may use it wait for that, and are refused after 30 s; those without GPU layers (--n-gpu-layers 0) are served';
 
 /**
  * Takes one real sample, just as serving does, and says what each device's probe knows and does not know.
@@ -27,7 +28,7 @@ export async function lookAtDevices(
   engineDevices: readonly DeviceName[] | null,
   pciDirectory = '/sys/bus/pci/devices',
 ): Promise<DevicesFound> {
-  const probes = createProbes({ nvml: {}, nvidiaSmi: {}, drm: {}, engineDevices });
+  const probes = createProbes({ nvml: {}, nvidiaSmi: {}, drm: {}, engineDevices: () => engineDevices });
   try {
     const { sample, failures } = await probes.sample([]);
     const devices = sample.devices.map((device) => ({ ...device, activity: sample.activity?.[device.name] ?? null }));
@@ -36,9 +37,10 @@ export async function lookAtDevices(
       devices,
       findings: [
         ...devices.flatMap(findingsOf),
-        ...failures.map(({ devices: names, message }) =>
-          found(names.join(', ') || 'probe', 'warn', message, adviceFor(message)),
-        ),
+        ...failures.map(({ devices: names, message }) => {
+          const text = names.length === 0 ? message : `${message}; ${MEANWHILE}`;
+          return found(names.join(', ') || 'probe', 'warn', text, adviceFor(message));
+        }),
         ...(gpus.length === 0 && failures.length === 0 ? [noGpu(probes.absent(), pciDirectory)] : []),
         ...(gpus.length > 0 && engineDevices?.length === 0 ? [blindEngine(gpus)] : []),
         ...probes.notes().map((note) => found('probe', 'warn', note, null)),
@@ -88,10 +90,10 @@ function attributionFix({ remark = '' }: DeviceReading): string | null {
 
 /** Nothing to ask: why, and whether there should be something. */
 function noGpu(absent: readonly string[], pciDirectory: string): Finding {
-  const pci = nvidiaOnBus(pciDirectory);
+  const [card] = nvidiaOnBus(pciDirectory);
   const why = absent.length === 0 ? '' : ` (${absent.join('; ')})`;
-  if (pci !== null) {
-    const text = `there is an NVIDIA GPU at ${pci}, but no driver to ask${why}; models run on the processor`;
+  if (card !== undefined) {
+    const text = `there is an NVIDIA GPU at ${card.address}, but no driver to ask${why}; models run on the processor`;
     return found('GPU', 'warn', text, "install NVIDIA's driver, or give this container the GPU (--gpus all)");
   }
   return found('GPU', 'ok', `none was found${why}; models run on the processor`, null);
@@ -101,20 +103,6 @@ function blindEngine(gpus: readonly DeviceReading[]): Finding {
   const names = gpus.map(({ name }) => name).join(', ');
   const text = `the driver has ${names}, but llama-server sees no GPU: models run on the processor`;
   return found('GPU', 'warn', text, 'use a llama-server that is built for it (CUDA, Vulkan, ROCm)');
-}
-
-/** The PCI address of a display controller of NVIDIA's; null where there is none, or it cannot be told. */
-function nvidiaOnBus(directory: string): string | null {
-  const read = (address: string, file: string): string => readFileSync(join(directory, address, file), 'utf8').trim();
-  try {
-    return (
-      readdirSync(directory).find((address) => {
-        return read(address, 'vendor') === NVIDIA_VENDOR && read(address, 'class').startsWith('0x03');
-      }) ?? null
-    );
-  } catch {
-    return null;
-  }
 }
 
 function found(name: string, level: Level, text: string, fix: string | null): Finding {

@@ -7,6 +7,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [/lost|fallen off/iu, 'the GPU has dropped off the bus: reboot, and look at its power and its slot; dmesg says more'],
   [/permission/iu, 'let this user open the devices (/dev/nvidia*, or the groups video and render)'],
+  [
+    /cannot be asked/iu,
+    "give this container the driver's utilities (NVIDIA_DRIVER_CAPABILITIES=compute,utility), or install nvidia-smi; --admission proceed loads without knowing what is free",
+  ],
   [/MIG mode/u, 'name a slice in CUDA_VISIBLE_DEVICES'],
   [
     /hang|does not answer|did not answer|no answer/iu,

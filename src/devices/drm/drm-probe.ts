@@ -84,7 +84,7 @@ export function createDrmProbe(options: DrmProbeOptions = {}): DeviceProbe {
       );
       const readings = results.flatMap(({ result }) => (typeof result === 'string' ? [] : [result]));
       const failures = results.flatMap(({ name, result }) =>
-        typeof result === 'string' ? [{ devices: [name], message: result }] : [],
+        typeof result === 'string' ? [{ devices: [name], message: result, lasting: true }] : [],
       );
       const sample = await attribution.attribute(readings, trees);
       return { ...sample, ...(failures.length === 0 ? {} : { failures }) };

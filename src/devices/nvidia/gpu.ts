@@ -41,7 +41,8 @@ export async function readingsOf(
     const name = `CUDA${index}`;
     const memory = gpu.memory ?? (gpu.sharesSystemMemory ? await systemMemory() : null);
     if (memory === null) {
-      failures.push({ devices: [name], message: `${source}: ${problemOf(gpu)}` });
+      const lasting = willNeverTell(gpu) ? { lasting: true } : {};
+      failures.push({ devices: [name], message: `${source}: ${problemOf(gpu)}`, ...lasting });
       continue;
     }
     if (gpu.activity !== null) activity[name] = gpu.activity;
@@ -68,6 +69,11 @@ function problemOf({ description, busId, slices, problem }: NvidiaGpu): string {
     return `${description} (${busId}) is in MIG mode; name one of its slices (MIG-…) in CUDA_VISIBLE_DEVICES to have it counted.`;
   }
   return `${description} (${busId}): ${problem ?? 'it does not report its memory'}`;
+}
+
+/** True of a GPU that is well, and whose driver has no figures of it in this way: asking again changes nothing. */
+function willNeverTell({ slices, problem }: NvidiaGpu): boolean {
+  return slices !== null || /\[(?:N\/A|Not Supported)\]/u.test(problem ?? '');
 }
 
 /** What a GPU without memory of its own allocates from. */

@@ -20,7 +20,8 @@ const UNKNOWN_CACHE_SHARE = 0.1;
 /**
  * Ways to lay a model out, preferred first: on each single accelerator that is large enough, split over all of
  * them in proportion to their memory, and in system memory, which is all there is on a machine without one.
- * Counts the files, the cache of all sequences and what the process takes.
+ * Counts the files, the cache of all sequences and what the process takes. A device of 0 bytes is one whose size is not
+ * known: it counts as large enough, and as large as any other.
  */
 export function estimateEmbedded(entry: CatalogEntry, devices: readonly DeviceReading[]): readonly Placement[] {
   if (entry.invalid !== null || entry.files === null) return [{ need: {}, quality: 'estimate' }];
@@ -31,11 +32,13 @@ export function estimateEmbedded(entry: CatalogEntry, devices: readonly DeviceRe
 
   const rest: DeviceBytes = { Host: NODE_BASELINE_BYTES };
   const alone = usable
-    .filter((device) => bytes + guessContext(device) <= device.totalBytes)
+    .filter((device) => device.totalBytes === 0 || bytes + guessContext(device) <= device.totalBytes)
     .map((device) => place({ [device.name]: bytes + guessContext(device), ...rest }));
+  const isSized = usable.every(({ totalBytes }) => totalBytes > 0);
   const total = usable.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
   const share = (device: DeviceReading): [string, Bytes] => {
-    return [device.name, Math.ceil((bytes * device.totalBytes) / total) + guessContext(device)];
+    const part = isSized ? device.totalBytes / total : 1 / usable.length;
+    return [device.name, Math.ceil(bytes * part) + guessContext(device)];
   };
   const split = usable.length > 1 ? [place({ ...Object.fromEntries(usable.map(share)), ...rest })] : [];
   // Where the user named the devices, the processor is no substitute for them.

@@ -24,8 +24,12 @@ export interface ProgramFacts {
   readonly bufferVerbosity: number | null;
   readonly measureRole: boolean;
   readonly announcesReady: boolean;
-  /** Devices that it can use, on one machine as it was; null: not known. */
-  readonly devices: { readonly machine: string; readonly names: readonly DeviceName[] } | null;
+  /** Devices that it can use, on one machine as it was, and why none, where a driver failed it; null: not known. */
+  readonly devices: {
+    readonly machine: string;
+    readonly names: readonly DeviceName[];
+    readonly failure?: string;
+  } | null;
 }
 
 const program: z.ZodType<ProgramFacts> = z.object({
@@ -33,7 +37,7 @@ const program: z.ZodType<ProgramFacts> = z.object({
   bufferVerbosity: z.number().int().nullable(),
   measureRole: z.boolean(),
   announcesReady: z.boolean(),
-  devices: z.object({ machine: z.string(), names: z.array(z.string()) }).nullable(),
+  devices: z.object({ machine: z.string(), names: z.array(z.string()), failure: z.string().exactOptional() }).nullable(),
 });
 
 const file = z.object({ version: z.literal(VERSION), programs: z.record(z.string(), program) });

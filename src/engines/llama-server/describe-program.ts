@@ -19,11 +19,11 @@ export async function describeServer(
   const build = buildOf(binary);
   const known = cache.get(build);
   if (known?.devices != null && known.devices.machine === machine) return known;
-  const [facts, names] = await Promise.all([known ?? askServer(binary), readDeviceNames(binary)]);
+  const [facts, listed] = await Promise.all([known ?? askServer(binary), readDeviceNames(binary)]);
   // No device may be a driver that is not up yet: that is asked again.
-  const devices = machine === null || names === null || names.length === 0 ? null : { machine, names };
+  const devices = machine === null || listed === null || listed.names.length === 0 ? null : { machine, ...listed };
   if (facts.options !== null) cache.put(build, { ...facts, devices });
-  return { ...facts, devices: names === null ? null : { machine: machine ?? '', names } };
+  return { ...facts, devices: listed === null ? null : { machine: machine ?? '', ...listed } };
 }
 
 /** What a tool beside it says of itself: its options alone. */

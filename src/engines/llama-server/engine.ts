@@ -2,6 +2,7 @@ import { withParentDeath } from '../../../native/parent-death.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { renderArgs } from '../../catalog/build-entry.js';
 import { findOption } from '../../catalog/option-table.js';
+import type { DeviceName } from '../../scheduler/units.js';
 import { childEnvironment } from '../child-environment.js';
 import { classifyExit } from '../classify-exit.js';
 import { guessContext } from '../driver-context.js';
@@ -13,6 +14,7 @@ import { estimatePlacements } from './estimate.js';
 import type { FoundBinary } from './find-binary.js';
 import { measureByFitTool } from './fit-tool.js';
 import { unwrapLogLine } from './memory-lines.js';
+import { readDeviceNames } from './read-devices.js';
 import { createLlamaServerReader } from './reader.js';
 import { verbosityOptions } from './verbosity.js';
 import { fitsItself, visibleDevices, type VisibleDevices } from './visible-devices.js';
@@ -27,8 +29,9 @@ export interface LlamaServerEngineOptions extends FoundBinary {
 export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engine {
   const { binary, reason, environment = process.env, measureRole = false, announcesReady = true, fitTool } = options;
   const table = options.options ?? LLAMA_SERVER_OPTIONS;
+  let { devices = null, blind } = options as { devices?: readonly DeviceName[] | null; blind?: string | undefined };
   const visibleTo = (launch: Omit<Launch, 'role'>): VisibleDevices | null =>
-    visibleDevices(launch, options.devices ?? null, environment);
+    visibleDevices(launch, devices, environment);
   const command = (launch: Launch): Command => {
     const { entry, port, role } = launch;
     const visible = visibleTo(launch);
@@ -74,14 +77,25 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     simulated: false,
     options: table,
     build: options.build ?? '',
-    devices: options.devices ?? null,
+    get devices() {
+      return devices;
+    },
+    async lookAgain() {
+      if (blind === undefined) return;
+      const listed = await readDeviceNames(binary);
+      if (listed !== null) ({ names: devices, failure: blind } = listed);
+    },
     capabilities: () => ({ measure: measureRole || fitTool !== undefined, sleep: true, announcesReady }),
     command,
     reader: createLlamaServerReader,
     classify: (evidence) => classifyExit({ ...evidence, lastLines: evidence.lastLines.map(unwrapLogLine) }),
     looksAtEveryDevice: fitsItself,
     contextGuess: guessContext,
-    estimate: (entry, devices) => estimatePlacements(entry, devices, options.devices ?? null),
+    estimate: (entry, there) => {
+      // What a driver that is not up hides from it, it may use once that is up.
+      const isHidden = blind !== undefined && there.some(({ totalBytes }) => totalBytes === 0);
+      return estimatePlacements(entry, there, isHidden ? null : devices);
+    },
     measure,
   };
 }

@@ -29,6 +29,7 @@ const CACHE_TYPES: Readonly<Record<string, number>> = {
  * `known` are the devices that the engine's program can use, as it names them, or null when that is not known.
  * If they are others than the probes see (a Vulkan build on a machine whose GPUs are probed as CUDA's), where
  * the model goes cannot be told, and the estimate is empty rather than wrong.
+ * A device of 0 bytes is one whose size is not known: it counts as large enough, and as large as any other.
  */
 export function estimatePlacements(
   entry: CatalogEntry,
@@ -58,7 +59,8 @@ export function estimatePlacements(
   };
 
   const alone = usable.map(({ name }) => split([[name, 1]]));
-  const together = split(usable.map(({ name, totalBytes }) => [name, totalBytes] as const));
+  const isSized = usable.every(({ totalBytes }) => totalBytes > 0);
+  const together = split(usable.map(({ name, totalBytes }) => [name, isSized ? totalBytes : 1] as const));
   const ratios = readRatios(entry, usable.length);
   if (readOption(entry, 'split-mode') === 'none') {
     const main = alone[Number(readOption(entry, 'main-gpu') ?? 0)];

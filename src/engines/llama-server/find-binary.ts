@@ -16,6 +16,8 @@ export interface FoundBinary {
   readonly options?: OptionTable;
   /** Names of the devices that it can use, none for a CPU build; absent when it did not say. */
   readonly devices?: readonly DeviceName[];
+  /** Why it sees none of the devices that it was built for, in its library's words; absent: it sees some, or was not. */
+  readonly blind?: string;
   /** Tells one build from another. */
   readonly build?: string;
   /** True when its children take the role `measure`. */
@@ -51,6 +53,7 @@ export async function findLlamaServer(
     ...found,
     ...(options === null ? {} : { options }),
     ...(devices === null ? {} : { devices: devices.names }),
+    ...(devices?.failure === undefined ? {} : { blind: devices.failure }),
     ...(bufferVerbosity === null ? {} : { bufferVerbosity }),
     build: buildOf(binary),
     measureRole,
