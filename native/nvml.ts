@@ -27,10 +27,18 @@ export interface NvmlGpu {
   readonly processes: readonly NvmlProcess[] | null;
   /** Slices, when it is in MIG mode. */
   readonly slices: readonly NvmlGpu[] | null;
+  /** Which slice of its GPU it is; null for a GPU, and where the driver does not say. */
+  readonly instance: MigInstance | null;
   /** What the driver said instead of its memory. */
   readonly error: string | null;
   /** True when the driver says that it has no such thing as memory of its own (Jetson, GB10). */
   readonly sharesSystemMemory: boolean;
+}
+
+/** A slice by the numbers of its GPU instance and, within that, of its compute instance. */
+export interface MigInstance {
+  readonly gpu: number;
+  readonly compute: number;
 }
 
 /** What else NVML knows of a GPU; null where it does not. */
@@ -161,6 +169,11 @@ export function openNvml(library: NvmlLibrary): Nvml {
       return { ...blank(identity), processes, error: wordsOf(error), sharesSystemMemory };
     }
   };
+  const instanceOf = (slice: Handle): MigInstance | null => {
+    const gpu = number('nvmlDeviceGetGpuInstanceId', slice);
+    const compute = number('nvmlDeviceGetComputeInstanceId', slice);
+    return gpu === null || compute === null ? null : { gpu, compute };
+  };
   const slicesOf = (parent: Identity): readonly NvmlGpu[] | null => {
     const modes = Buffer.alloc(8);
     if (!accepts('nvmlDeviceGetMigMode', parent.handle, modes, modes.subarray(4))) return null;
@@ -169,7 +182,8 @@ export function openNvml(library: NvmlLibrary): Nvml {
     return Array.from({ length: most }, (_, index): NvmlGpu[] => {
       const out = Buffer.alloc(8);
       if (!accepts('nvmlDeviceGetMigDeviceHandleByIndex', parent.handle, index, out)) return [];
-      return [figures(identify(out.readBigUInt64LE(), parent))];
+      const slice = out.readBigUInt64LE();
+      return [{ ...figures(identify(slice, parent)), instance: instanceOf(slice) }];
     }).flat();
   };
   const known = new Map<number, Identity>();
@@ -211,7 +225,8 @@ export function openNvml(library: NvmlLibrary): Nvml {
 }
 
 function blank({ uuid, busId, name }: Omit<Identity, 'handle'>): NvmlGpu {
-  return { uuid, busId, name, memory: null, processes: null, slices: null, error: null, sharesSystemMemory: false };
+  const unknown = { memory: null, processes: null, slices: null, instance: null, error: null } as const;
+  return { uuid, busId, name, ...unknown, sharesSystemMemory: false };
 }
 
 /** A process that computes and draws is in both lists, with the same memory in each. */

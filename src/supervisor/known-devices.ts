@@ -28,6 +28,9 @@ export class KnownDevices {
   /** With those that never were, at 0 bytes: their size is not known. */
   get all(): readonly DeviceReading[] {
     const sizes = { totalBytes: 0, usedBytes: 0, attributed: false } as const;
-    return [...this.read, ...this.#unread.map((name) => ({ name, kind: 'discrete', description: '', ...sizes }) as const)];
+    return [
+      ...this.read,
+      ...this.#unread.map((name) => ({ name, kind: 'discrete', description: '', ...sizes }) as const),
+    ];
   }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Patient } from '../../src/devices/patient.js';
 import { combineProbes, createProbes } from '../../src/devices/combined-probe.js';
-import type { DeviceProbe, ProbeCapabilities, ProcessTree } from '../../src/devices/probe.js';
+import { createFallbackProbe } from '../../src/devices/fallback-probe.js';
+import { ProbeAbsent, type DeviceProbe, type ProbeCapabilities, type ProcessTree } from '../../src/devices/probe.js';
 import { until } from '../support/until.js';
 
 const EVERYTHING: ProbeCapabilities = { total: true, used: true, perProcess: true, names: true };
@@ -71,6 +72,28 @@ describe('several probes as one', () => {
     expect((await combined.sample([])).failures).toEqual([{ devices: ['CUDA0'], message: 'CUDA0: GPU is lost' }]);
     fails = false;
     expect((await combined.sample([])).failures).toEqual([]);
+  });
+
+  it('name those that there must be, where it never could be read', async () => {
+    const silent: DeviceProbe = { ...BROKEN, expects: (words) => (words.includes('own words') ? ['CUDA0'] : []) };
+    expect((await combineProbes([silent]).sample([])).failures).toMatchObject([{ devices: ['CUDA0'] }]);
+  });
+
+  it('say of devices that must be there, and that nobody can be asked about, that it stays like that', async () => {
+    const absent = (): DeviceProbe => ({
+      ...BROKEN,
+      name: 'nvml',
+      sample: () => Promise.reject(new ProbeAbsent('no such library')),
+    });
+    const lasting = createFallbackProbe('nvidia', [absent], (words) => (words === null ? ['CUDA0'] : []));
+    expect((await combineProbes([lasting]).sample([])).failures).toEqual([
+      {
+        devices: ['CUDA0'],
+        message: 'nvidia: CUDA0 is there, but cannot be asked (nvml cannot be had: no such library)',
+        lasting: true,
+      },
+    ]);
+    expect((await combineProbes([createFallbackProbe('nvidia', [absent])]).sample([])).failures).toEqual([]);
   });
 
   it('are all asked about whole process trees', async () => {

@@ -31,7 +31,10 @@ describe('the names of devices', () => {
   it('are the same for how busy a device is', () => {
     const busy = { utilizationPercent: 37, temperatureCelsius: null, powerMilliwatts: null };
     const { sample, failures } = sampleOf('CUDA0');
-    const named = new EngineNames(() => ['Vulkan0']).apply({ sample: { ...sample, activity: { CUDA0: busy } }, failures });
+    const named = new EngineNames(() => ['Vulkan0']).apply({
+      sample: { ...sample, activity: { CUDA0: busy } },
+      failures,
+    });
     expect(named.sample.activity).toEqual({ Vulkan0: busy });
   });
 
@@ -42,6 +45,14 @@ describe('the names of devices', () => {
     expect(named.sample.instances[0]?.resident).toEqual({ Vulkan0: 1 });
     const failing = { ...sampleOf(), failures: [{ devices: ['CUDA0'], message: 'GPU is lost' }] };
     expect(names.apply(failing).failures).toEqual([{ devices: ['Vulkan0'], message: 'GPU is lost' }]);
+  });
+
+  it('may be any of the engine’s that nobody has read, where a driver fails before it has shown one', () => {
+    const names = new EngineNames(() => ['Vulkan0', 'Vulkan1']);
+    const failing = { ...sampleOf(), failures: [{ devices: ['CUDA0'], message: 'Driver Not Loaded' }] };
+    expect(names.apply(failing).failures[0]?.devices).toEqual(['Vulkan0', 'Vulkan1']);
+    names.apply(sampleOf('CUDA0', 'Vulkan1'));
+    expect(names.apply(failing).failures[0]?.devices, 'it is known by its own name since').toEqual(['CUDA0']);
   });
 
   it('say that they cannot be matched where there are several', () => {

@@ -28,6 +28,7 @@ describe('NVML', () => {
         memory: { totalBytes: 24576 * MIB, freeBytes: 15200 * MIB },
         processes: [],
         slices: null,
+        instance: null,
         error: null,
         sharesSystemMemory: false,
       },

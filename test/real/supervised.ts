@@ -68,7 +68,7 @@ export class Supervised implements AsyncDisposable {
     this.#unsubscribe = () => client.close();
   }
 
-  /** Starts `serve` and waits until it listens. A state directory that was used before is used again. */
+  /** Starts `serve` and waits until it knows its models and devices. A state directory that was used before is used again. */
   static start(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
     return Supervised.#begin(machine, machine.start(process.execPath, serveArguments(machine, models, args)));
   }
@@ -76,11 +76,27 @@ export class Supervised implements AsyncDisposable {
   /** The same in a terminal of its own; `process` is then the one that holds the terminal, which goes with it. */
   static startInTerminal(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
     const words = [process.execPath, ...serveArguments(machine, models, args)];
-    const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+    const quoted = words.map((word) => `'${word.replaceAll("'", `'\''`)}'`).join(' ');
     return Supervised.#begin(machine, machine.start('script', ['-qefc', `exec ${quoted}`, '/dev/null']));
   }
 
+  /** The same without a terminal, waiting only until it listens. */
+  static launch(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
+    return Supervised.#listening(machine, machine.start(process.execPath, serveArguments(machine, models, args)));
+  }
+
   static async #begin(machine: Machine, child: ChildProcess): Promise<Supervised> {
+    const supervised = await Supervised.#listening(machine, child);
+    await supervised.until('every model is measured', ({ measureQueue }) => measureQueue.length === 0);
+    // Looking at devices and measuring takes CUDA contexts, whose memory may come back late.
+    await until('every GPU is empty', async () => (await machine.gpus()).every(({ usedBytes }) => usedBytes === 0));
+    await supervised.until('our probes know', ({ devices }) =>
+      devices.every(({ kind, externalBytes }) => kind === 'host' || externalBytes === 0),
+    );
+    return supervised;
+  }
+
+  static async #listening(machine: Machine, child: ChildProcess): Promise<Supervised> {
     let output = '';
     const url = await new Promise<string>((found, failed) => {
       const read = (text: string): void => {
@@ -92,14 +108,7 @@ export class Supervised implements AsyncDisposable {
       child.stderr?.setEncoding('utf8').on('data', read);
       child.once('exit', () => failed(new Error(`serve ended while starting: ${output}`)));
     });
-    const supervised = new Supervised(machine, child, url);
-    await supervised.until('every model is measured', ({ measureQueue }) => measureQueue.length === 0);
-    // Looking at devices and measuring takes CUDA contexts, whose memory may come back late.
-    await until('every GPU is empty', async () => (await machine.gpus()).every(({ usedBytes }) => usedBytes === 0));
-    await supervised.until('our probes know', ({ devices }) =>
-      devices.every(({ kind, externalBytes }) => kind === 'host' || externalBytes === 0),
-    );
-    return supervised;
+    return new Supervised(machine, child, url);
   }
 
   /** A machine and our supervisor on it, for as long as they are used. */

@@ -18,7 +18,10 @@ const reading = (name: string, gib: number, used = 0): DeviceReading => ({
 
 /** A machine whose GPU could never be read, with a model for the GPU and one for the processor. */
 const machine = (failure = BROKEN, settings: ConstructorParameters<typeof Stage>[0] = {}): Stage =>
-  look(new Stage({ marginBytes: GIB, ...settings }), failure).catalog(spec('gpu', { CUDA0: 8 }), spec('cpu', { Host: 4 }));
+  look(new Stage({ marginBytes: GIB, ...settings }), failure).catalog(
+    spec('gpu', { CUDA0: 8 }),
+    spec('cpu', { Host: 4 }),
+  );
 
 const look = (stage: Stage, failure: ProbeFailure | null, later: Millis = 1, used = 2): Stage =>
   stage.play(

@@ -12,6 +12,8 @@ export interface FakeGpu {
   readonly compute?: readonly FakeProcess[] | number;
   readonly graphics?: readonly FakeProcess[] | number;
   readonly slices?: readonly FakeGpu[];
+  /** Of a slice: the numbers of its GPU instance and its compute instance. */
+  readonly instance?: readonly [number, number];
   /** Return code of getting a handle. */
   readonly lost?: number;
 }
@@ -76,6 +78,8 @@ export function fakeNvml(options: FakeNvmlOptions): NvmlLibrary {
     figures.forEach((bytes, index) => out.writeBigUInt64LE(BigInt(bytes), (isV2 ? 8 : 0) + index * 8));
     return 0;
   };
+  const instance = (gpu: FakeGpu, which: 0 | 1, out: Buffer): number =>
+    gpu.instance === undefined ? 3 : (out.writeUInt32LE(gpu.instance[which]), 0);
   const calls: Readonly<Record<string, (...args: NvmlArgument[]) => number>> = {
     nvmlInit_v2: () => options.initCode ?? 0,
     nvmlShutdown: () => 0,
@@ -105,6 +109,8 @@ export function fakeNvml(options: FakeNvmlOptions): NvmlLibrary {
       (out as Buffer).writeBigUInt64LE(handleOf(slice));
       return 0;
     },
+    nvmlDeviceGetGpuInstanceId: (handle, out) => instance(gpuOf(handle), 0, out as Buffer),
+    nvmlDeviceGetComputeInstanceId: (handle, out) => instance(gpuOf(handle), 1, out as Buffer),
     nvmlDeviceGetUtilizationRates: (_, out) => ((out as Buffer).writeUInt32LE(37), 0),
     nvmlDeviceGetTemperature: (_, sensor, out) => ((out as Buffer).writeUInt32LE(sensor === 0 ? 61 : 0), 0),
     nvmlDeviceGetPowerUsage: () => 3,

@@ -17,8 +17,7 @@ export interface DevicesFound {
 }
 
 /** What becomes of models while a GPU cannot be read; see the admission of the scheduler. */
-const MEANWHILE =
-  'models that may use it wait for that, and are refused after 30 s; those without GPU layers (--n-gpu-layers 0) are served';
+const MEANWHILE = 'nothing is loaded there until it can be: models that need it wait, and are refused after 30 s';
 
 /**
  * Takes one real sample, just as serving does, and says what each device's probe knows and does not know.

@@ -17,6 +17,8 @@ export interface NvidiaGpu {
   readonly processes: readonly DeviceProcess[] | null;
   /** Slices, when it is in MIG mode; its own memory is then not to be had. */
   readonly slices: readonly NvidiaGpu[] | null;
+  /** Which slice of its GPU it is; null for a GPU, and where that is not told. */
+  readonly instance: { readonly gpu: number; readonly compute: number } | null;
   /** True when it has no memory of its own to speak of (Jetson, GB10). */
   readonly sharesSystemMemory: boolean;
   /** Why its memory is not told, in the driver's own words. */

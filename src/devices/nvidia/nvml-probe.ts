@@ -75,15 +75,12 @@ export function createNvmlProbe(options: NvmlProbeOptions = {}): DeviceProbe {
   };
 }
 
-function toGpu({ uuid, busId, name, memory, processes, slices, error, sharesSystemMemory }: NvmlGpu): NvidiaGpu {
+function toGpu({ name, memory, slices, error, ...gpu }: NvmlGpu): NvidiaGpu {
   return {
-    uuid,
-    busId,
+    ...gpu,
     description: name,
     memory: memory === null ? null : { totalBytes: memory.totalBytes, usedBytes: memory.totalBytes - memory.freeBytes },
-    processes,
     slices: slices?.map(toGpu) ?? null,
-    sharesSystemMemory,
     problem: error,
     activity: null,
   };

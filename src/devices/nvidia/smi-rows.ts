@@ -33,6 +33,7 @@ function readGpuRow(row: Row): NvidiaGpu {
     description: name,
     processes: [],
     slices: null,
+    instance: null,
     sharesSystemMemory: false,
     activity: readActivity(busy),
   };

@@ -37,7 +37,9 @@ const program: z.ZodType<ProgramFacts> = z.object({
   bufferVerbosity: z.number().int().nullable(),
   measureRole: z.boolean(),
   announcesReady: z.boolean(),
-  devices: z.object({ machine: z.string(), names: z.array(z.string()), failure: z.string().exactOptional() }).nullable(),
+  devices: z
+    .object({ machine: z.string(), names: z.array(z.string()), failure: z.string().exactOptional() })
+    .nullable(),
 });
 
 const file = z.object({ version: z.literal(VERSION), programs: z.record(z.string(), program) });

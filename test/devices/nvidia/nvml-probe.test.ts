@@ -39,6 +39,7 @@ const A100: FakeGpu = {
     name: `NVIDIA A100 MIG ${slice}g`,
     memory: { total: slice * 5000 * MIB, free: slice * 4900 * MIB },
     compute: [],
+    instance: [slice, 0],
   })),
 };
 const TREES = [{ model: 'a', generation: 1, pids: [4242] }];
@@ -100,10 +101,26 @@ describe('NVML', () => {
     ['MIG-2222,MIG-1111', ['NVIDIA A100 MIG 2g']],
     ['MIG-9999', []],
     ['MIG-', []],
+    ['MIG-GPU-cccc-3333/2/0', ['NVIDIA A100 MIG 2g']],
+    ['MIG-GPU-cccc/1/0,0', ['NVIDIA A100 MIG 1g']],
+    ['MIG-GPU-cccc-3333/1/1', []],
+    ['MIG-GPU-aaaa-1111/1/0', []],
+    ['0,MIG-GPU-cccc-3333/7/0', ['NVIDIA GeForce RTX 3090']],
   ])('finds what a child calls CUDA0 with CUDA_VISIBLE_DEVICES=%s', async (visibleDevices, names) => {
     const { devices, failures = [] } = await probe([said(BIG, A100, SMALL)], { visibleDevices }).sample([]);
     const about = [...devices.map(({ description }) => description), ...failures.map(({ message }) => message)];
     expect(about).toEqual(names.map((name) => expect.stringContaining(name) as string));
+  });
+
+  it('finds a slice that an old driver itself names in the older way', async () => {
+    const slices = ['1/0', '1/1', '1/10'].map((numbers, index) => ({
+      ...BIG,
+      uuid: `MIG-GPU-cccc-3333/${numbers}`,
+      name: `slice ${index}`,
+      compute: [],
+    }));
+    const one = probe([said({ ...A100, slices })], { visibleDevices: 'MIG-GPU-cccc-3333/1/1' });
+    expect((await one.sample([])).devices.map(({ description }) => description)).toEqual(['slice 1']);
   });
 
   it('keeps the number of a GPU that is in MIG mode, or lost, and says why it is not known', async () => {

@@ -153,6 +153,27 @@ describe('what a model is expected to need', () => {
     expect(needsWith(['Vulkan0'])).toEqual([{}]);
   });
 
+  it('counts a GPU that could never be read as large enough, and as large as any other', () => {
+    const unread = gpus.map((gpu) => ({ ...gpu, totalBytes: gpu.kind === 'host' ? gpu.totalBytes : 0 }));
+    expect(engine.estimate(entry({}), unread).map(({ need }) => need)).toEqual([
+      { CUDA0: SIZE + OVERHEAD },
+      { CUDA1: SIZE + OVERHEAD },
+      { CUDA0: SIZE / 2 + OVERHEAD, CUDA1: SIZE / 2 + OVERHEAD },
+    ]);
+    expect(engine.estimate(entry({ 'n-gpu-layers': '0' }), unread).map(({ need }) => Object.keys(need))).toEqual([
+      ['Host'],
+    ]);
+  });
+
+  it('is for a GPU that a driver hides from the binary too, until it can be read', () => {
+    const blind = 'ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected';
+    const own = createLlamaServerEngine({ binary: '/opt/llama-server', reason: 'a test', devices: [], blind });
+    const usedOf = (devices: readonly DeviceReading[]): readonly string[][] =>
+      own.estimate(entry({}), devices).map(({ need }) => Object.keys(need));
+    expect(usedOf(gpus.map((gpu) => ({ ...gpu, totalBytes: 0 })))).toEqual([['CUDA0'], ['CUDA1'], ['CUDA0', 'CUDA1']]);
+    expect(usedOf(gpus)).toEqual([['Host']]);
+  });
+
   it('cannot be told where remote devices share in it, unless the entry leaves them out', () => {
     expect(needs({ rpc: '10.0.0.2:50052' })).toEqual([{}]);
     expect(needs({ rpc: '10.0.0.2:50052', device: 'RPC0,CUDA0' })).toEqual([{}]);

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createLlamaServerEngine } from '../../../src/engines/llama-server/engine.js';
 import { findLlamaServer } from '../../../src/engines/llama-server/find-binary.js';
 import { runProgram } from '../../support/serving.js';
 import { isRunning, until } from '../../support/until.js';
@@ -52,6 +53,21 @@ describe.runIf(process.platform !== 'win32')('llama-server is found', () => {
     ['error: invalid argument: --list-devices', undefined],
   ])('with the devices that it can use: %j', async (text, devices) => {
     expect((await findLlamaServer(install(MODEL, text).binary, {}))?.devices).toEqual(devices);
+  });
+
+  it('with why it sees none of those that it was built for, and asks again once a driver has come up', async () => {
+    const words = 'ggml_cuda_init: failed to initialize CUDA: CUDA driver is a stub library';
+    const { binary, directory } = install(MODEL, `${words}\nAvailable devices:\n`);
+    const found = await findLlamaServer(binary, {});
+    expect(found).toMatchObject({ devices: [], blind: words });
+    if (found === null) return;
+    const engine = createLlamaServerEngine(found);
+    writeFileSync(join(directory, 'devices'), 'Available devices:\n  CUDA0: it (1 MiB, 1 MiB free)\n');
+    await engine.lookAgain?.();
+    expect(engine.devices).toEqual(['CUDA0']);
+    writeFileSync(join(directory, 'devices'), 'Available devices:\n');
+    await engine.lookAgain?.();
+    expect(engine.devices, 'one that sees some is not asked').toEqual(['CUDA0']);
   });
 
   it('without options when it does not tell them', async () => {

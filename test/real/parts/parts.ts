@@ -4,6 +4,7 @@ import { clients } from './clients.js';
 import { cycles } from './cycles.js';
 import { foreign, greedy, late, unpinned } from './disturbed.js';
 import { driver } from './driver.js';
+import { driverAtStart } from './driver-at-start.js';
 import { endings } from './endings.js';
 import { fitting } from './fitting.js';
 import { listing } from './listing.js';
@@ -24,6 +25,7 @@ export const PARTS: readonly Part[] = [
   endings,
   cycles,
   driver,
+  driverAtStart,
   clients,
   listing,
   page,

@@ -1,0 +1,50 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fakeNvidiaSmi } from '../support/fake-nvidia-smi.js';
+import { writePreset } from '../support/preset.js';
+import { serveIn, temporaryDirectory, type Served } from '../support/serving.js';
+import { tempTree } from '../support/temp-tree.js';
+import { tinyGguf } from '../support/tiny-gguf.js';
+
+const FAKE_SERVER = resolve(import.meta.dirname, '../support/fake-llama-server.js');
+const MISMATCH = 'Failed to initialize NVML: Driver/library version mismatch';
+const GPU = 'GPU-a, 00000000:01:00.0, NVIDIA GeForce RTX 3090, 24576, 9000, 15200, [N/A]';
+const hasDriver = existsSync('/proc/driver/nvidia') || process.platform === 'win32';
+
+/** A machine whose nvidia-smi fails until it is told that the driver is back. */
+async function serveBroken(): Promise<{ readonly served: Served; readonly mend: () => void }> {
+  const { file } = fakeNvidiaSmi({
+    gpus: GPU,
+    script: `[ -e "$here/mended" ] || { echo '${MISMATCH}'; exit 18; }
+      case "$1" in --query-gpu=*) cat "$here/gpus" ;; --query-compute-apps=*) ;; *) exit 2 ;; esac`,
+  });
+  const model = join(tempTree({ 'a.gguf': tinyGguf() }), 'a.gguf');
+  const preset = writePreset({ gpu: { model }, cpu: { model, 'n-gpu-layers': '0' } });
+  const environment = { PATH: `${dirname(file)}:${process.env['PATH'] ?? ''}` };
+  const args = ['--llama-server', FAKE_SERVER, '--models-preset', preset];
+  const served = await serveIn(temporaryDirectory(), args, environment);
+  onTestFinished(() => served[Symbol.asyncDispose]());
+  return { served, mend: () => writeFileSync(join(dirname(file), 'mended'), '') };
+}
+
+describe.skipIf(hasDriver)('a driver that fails when the program starts', () => {
+  it('keeps models off its GPUs until they can be read, and nothing from the processor', async () => {
+    const { served, mend } = await serveBroken();
+    const ask = (model: string): Promise<Response> => served.post('/v1/chat/completions', { model });
+    const answer = ask('gpu');
+    const { why } = await served.until('it waits', ({ queue }) => queue.find(({ model }) => model === 'gpu'));
+    expect(why).toBe(`gpu: CUDA0 cannot be read, so nobody knows what is free there: nvidia-smi: ${MISMATCH}`);
+    expect((await served.snapshot()).devices.map(({ name }) => name)).toEqual(['Host']);
+    expect((await ask('cpu')).status).toBe(200);
+    mend();
+    expect((await answer).status).toBe(200);
+    const { models, devices, decisions } = await served.snapshot();
+    expect(models.find(({ id }) => id === 'gpu')?.devices).toContain('CUDA0');
+    expect(devices.map(({ name, totalBytes }) => [name, totalBytes > 0])).toEqual([
+      ['CUDA0', true],
+      ['Host', true],
+    ]);
+    expect(decisions.find(({ kind, model }) => kind === 'admit' && model === 'gpu')?.ledger[0]?.device).toBe('CUDA0');
+  });
+});
