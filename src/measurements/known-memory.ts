@@ -10,8 +10,13 @@ export function knownMemory(
   remembered: Remembered,
   placementsOf: (table: ChildMemory) => readonly Placement[],
 ): KnownMemory | null {
-  const { tables, observed, loadMillis } = remembered;
+  const { tables, observed, rested, loadMillis } = remembered;
   if (tables === null && observed === null && loadMillis === null) return null;
   const measured = tables === null ? [] : placementsOf(tables.min);
-  return { measured: measured.length === 0 ? null : measured, observed, loadMillis };
+  return {
+    measured: measured.length === 0 ? null : measured,
+    observed,
+    ...(rested === undefined ? {} : { rested }),
+    loadMillis,
+  };
 }

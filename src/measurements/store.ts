@@ -16,6 +16,8 @@ export interface Remembered {
   readonly tables: MemoryTables | null;
   /** Highest bytes seen at work. */
   readonly observed: DeviceBytes | null;
+  /** Bytes last seen at rest; absent: none. */
+  readonly rested?: DeviceBytes;
   /** How long its latest load took. */
   readonly loadMillis: Millis | null;
 }
@@ -60,6 +62,7 @@ const file = z.object({
       usedAt: z.number(),
       tables: z.object({ min: table, max: table }).nullable(),
       observed: z.record(z.string(), count).nullable(),
+      rested: z.record(z.string(), count).exactOptional(),
       loadMillis: z.number().nonnegative().nullable(),
     }),
   ),

@@ -58,13 +58,15 @@ function newModel(spec: ModelSpec, pinned: boolean): Model {
   };
 }
 
-type Learnt = 'observed' | 'raised' | 'loadMillis' | 'measure' | 'measured' | 'measureAgain' | 'failedMeasurements';
+type Learnt =
+  'observed' | 'rested' | 'raised' | 'loadMillis' | 'measure' | 'measured' | 'measureAgain' | 'failedMeasurements';
 
 /** What was learnt of a model belongs to its arguments: new ones start with what earlier runs have left for them. */
 function whatIsKnown({ known }: ModelSpec): Pick<Model, Learnt> {
   const measured = known?.measured ?? null;
   return {
     observed: known?.observed ?? null,
+    rested: known?.rested ?? null,
     raised: null,
     loadMillis: known?.loadMillis ?? null,
     measure: measured === null ? 'unmeasured' : 'measured',
@@ -97,12 +99,13 @@ function update(turn: Turn, known: Model, spec: ModelSpec, pinnedByOperator: boo
  * The machine has other devices than was known, such as those of a driver that has come back: what was measured was laid
  * out without them. What runs keeps running.
  */
-function learnAnew(turn: Turn, { observed, loadMillis }: Model, spec: ModelSpec): void {
+function learnAnew(turn: Turn, { observed, rested = null, loadMillis }: Model, spec: ModelSpec): void {
   cancelMeasuring(turn, spec.id);
   const learnt = whatIsKnown(spec);
   patchModel(turn, spec.id, {
     ...learnt,
     observed: learnt.observed ?? observed,
+    rested: learnt.rested ?? rested,
     loadMillis: learnt.loadMillis ?? loadMillis,
   });
 }

@@ -54,6 +54,8 @@ export type Effect =
       readonly model: ModelId;
       readonly fingerprint: string;
       readonly observed: DeviceBytes | null;
+      /** What it was last seen to hold at rest; absent: it never was. */
+      readonly rested?: DeviceBytes;
       readonly loadMillis: Millis | null;
     }
   | { readonly type: 'save-pins'; readonly pins: readonly ModelId[] };

@@ -17,6 +17,9 @@ const RETURNED_SHARE = 0.8;
 /** Share of system memory that comes and goes by itself: it must not be taken for memory that is not back yet. */
 const HOST_NOISE_SHARE = 0.02;
 
+/** How long a child that goes to rest may take to give back what it does not keep. */
+const SETTLING_MILLIS: Millis = 2000;
+
 type SampleEvent = Extract<EventBody, { type: 'sample' }>;
 
 /** Takes in what the probes saw: residency of ours, memory that came back, and what is left for others. */
@@ -100,6 +103,7 @@ function updateResidency(
   const raised = instance.restingSince === null ? raisedBySight(turn.state, model, instance, resident) : model.raised;
   if (raised !== model.raised) patchModel(turn, id, { raised });
   if (hasWorked(instance)) learnFromWork(turn, id, resident);
+  if (seen !== null && hasSettled(instance, takenAt)) learnFromRest(turn, id, resident);
 }
 
 /** What is seen at work is better than what was guessed, and gives back what was claimed in vain. */
@@ -115,6 +119,13 @@ function learnFromWork(turn: Turn, id: ModelId, resident: DeviceBytes): void {
     const claim = withoutGuess(model, before, observed);
     patchInstance(turn, id, { claim, awakeClaim: claim });
   }
+  remember(turn, id);
+}
+
+/** What it keeps at rest: memory that only its exit gives back. */
+function learnFromRest(turn: Turn, id: ModelId, resident: DeviceBytes): void {
+  if (Object.keys(resident).length === 0 || sameAmounts(resident, modelOf(turn.state, id)?.rested ?? {})) return;
+  patchModel(turn, id, { rested: resident });
   remember(turn, id);
 }
 
@@ -149,6 +160,12 @@ function withoutGuess(model: Model, claim: DeviceBytes, observed: DeviceBytes): 
   return Object.fromEntries(
     Object.entries(claim).map(([name, bytes]) => [name, Math.min(bytes, bytesOn(known, name))]),
   );
+}
+
+/** A child says that it goes to rest before it has given everything back. */
+function hasSettled({ restingSince, phase }: Instance, takenAt: Millis): boolean {
+  const isResting = phase === 'sleeping' || phase === 'parked';
+  return isResting && restingSince !== null && takenAt >= restingSince + SETTLING_MILLIS;
 }
 
 /** Peaks count from the first work: before it, memory that is only touched by use is not there yet. */

@@ -49,6 +49,8 @@ export interface KnownMemory {
   readonly measured: readonly Placement[] | null;
   /** Highest bytes seen at work. */
   readonly observed: DeviceBytes | null;
+  /** Bytes last seen while it slept, or was parked. Absent: nothing, or an older journal. */
+  readonly rested?: DeviceBytes | null;
   /** How long its latest load took. */
   readonly loadMillis: Millis | null;
 }
@@ -226,6 +228,8 @@ export interface Model {
   readonly retryAt: Millis;
   /** Highest bytes seen at work in a run with the same fingerprint. */
   readonly observed: DeviceBytes | null;
+  /** Bytes last seen while it slept, or was parked, in a run with the same fingerprint. Absent in older journals. */
+  readonly rested?: DeviceBytes | null;
   /** What it was found to need on top of what is known, by running out of memory or by sight; until seen at work. */
   readonly raised: DeviceBytes | null;
   readonly measure: MeasureWord;

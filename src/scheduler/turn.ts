@@ -102,6 +102,7 @@ export function note(turn: Turn, kind: NoteKind, model: ModelId, sentence: strin
 export function remember(turn: Turn, id: ModelId): void {
   const model = modelOf(turn.state, id);
   if (model === null) return;
-  const { spec, observed, loadMillis } = model;
-  turn.effects.push({ type: 'remember', model: id, fingerprint: spec.fingerprint, observed, loadMillis });
+  const { spec, observed, rested, loadMillis } = model;
+  const atRest = rested == null ? {} : { rested };
+  turn.effects.push({ type: 'remember', model: id, fingerprint: spec.fingerprint, observed, ...atRest, loadMillis });
 }

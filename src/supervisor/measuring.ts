@@ -124,8 +124,8 @@ export class Measuring {
     for (const job of this.#jobs) if (job.model === model && job.fingerprint === fingerprint) abandon(job);
   }
 
-  remember({ model, fingerprint, observed, loadMillis }: Extract<Effect, { type: 'remember' }>): void {
-    this.#options.store.put(keyOf(fingerprint, this.#options.devices()), model, { observed, loadMillis });
+  remember({ type: _, model, fingerprint, ...learnt }: Extract<Effect, { type: 'remember' }>): void {
+    this.#options.store.put(keyOf(fingerprint, this.#options.devices()), model, learnt);
   }
 
   /** Ends what is being measured; resolves once nothing of it runs and everything learnt is on disk. */

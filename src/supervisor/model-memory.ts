@@ -12,6 +12,8 @@ export interface ModelMemory {
   /** What the running instance has said that it allocated. */
   readonly effective: ChildMemory | null;
   readonly observed: DeviceBytes | null;
+  /** What it was last seen to hold while it slept, or was parked. */
+  readonly rested: DeviceBytes | null;
   readonly estimate: DeviceBytes | null;
   /** What every process takes besides such tables, on the devices that this model's uses: learnt, else a guess. */
   readonly context: DeviceBytes | null;
@@ -19,7 +21,7 @@ export interface ModelMemory {
 
 /** All that is known of a model's memory, in all the ways in which it is known. */
 export function describeMemory(
-  { spec, measure, measured, instance, observed }: Model,
+  { spec, measure, measured, instance, observed, rested = null }: Model,
   measuring: Pick<Measuring, 'tablesOf' | 'contextOf'>,
   children: Pick<Children, 'memoryOf'>,
 ): ModelMemory {
@@ -32,6 +34,7 @@ export function describeMemory(
     max: tables?.max ?? null,
     effective: instance === null ? null : children.memoryOf(instance.generation),
     observed,
+    rested,
     estimate: orNull(estimate),
     context: orNull(context),
   };

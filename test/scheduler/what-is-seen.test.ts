@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { DeviceReading } from '../../src/scheduler/events.js';
+import { GIB, type DeviceBytes, type Millis } from '../../src/scheduler/units.js';
+import { spec, Stage } from '../support/stage.js';
+
+const card = (usedGib: number, attributed: boolean): DeviceReading => ({
+  name: 'CUDA0',
+  kind: 'discrete',
+  description: '',
+  totalBytes: 24 * GIB,
+  usedBytes: usedGib * GIB,
+  attributed,
+});
+
+/** A sample in which the model holds so much, and all of it together is so much. */
+function look(stage: Stage, heldGib: number, usedGib: number, attributed = true, later: Millis = 1): Stage {
+  const { generation } = stage.instance('a');
+  const instances = attributed ? [{ model: 'a', generation, resident: { CUDA0: heldGib * GIB } }] : [];
+  const devices = [card(usedGib, attributed)];
+  return stage.play({ type: 'sample', takenAt: stage.now + later, devices, instances }, later);
+}
+
+const loaded = (): Stage => new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 14 })).load('a');
+const working = (): Stage => {
+  const stage = loaded();
+  const request = stage.request('a');
+  return stage.end(request, 'a');
+};
+const sleeping = (stage: Stage): Stage =>
+  stage.play({ type: 'sleeping', model: 'a', generation: stage.instance('a').generation });
+const remembered = ({ effects }: Stage): readonly (DeviceBytes | undefined)[] =>
+  effects.flatMap((effect) => (effect.type === 'remember' ? [effect.rested] : []));
+
+describe('what a model is seen to hold at rest', () => {
+  it('is remembered once it has given back what it does not keep', () => {
+    const stage = sleeping(loaded());
+    look(stage, 13, 13);
+    expect([stage.model('a').rested, remembered(stage)]).toEqual([null, []]);
+    look(stage, 1, 1, true, 2000);
+    expect([stage.model('a').rested, remembered(stage)]).toEqual([{ CUDA0: GIB }, [{ CUDA0: GIB }]]);
+    expect(stage.instance('a').claim).toEqual({ CUDA0: GIB });
+    look(stage, 1, 9);
+    expect(remembered(stage), 'what others do there is no news of it').toEqual([]);
+  });
+
+  it('is known again in the next run', () => {
+    const known = { measured: null, observed: null, rested: { CUDA0: GIB }, loadMillis: 5 };
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 14 }, { known }));
+    expect(stage.model('a').rested).toEqual({ CUDA0: GIB });
+  });
+
+  it('is nothing that was seen while it was awake, or on its way out', () => {
+    const stage = look(working(), 13, 13, true, 60_000);
+    expect(stage.model('a').rested).toBe(null);
+    sleeping(stage).operator('unload', 'a');
+    look(stage, 3, 3, true, 60_000);
+    expect(stage.model('a').rested).toBe(null);
+  });
+});
+
+describe('a sample that cannot tell processes apart', () => {
+  it('teaches nothing of a model: what another program takes meanwhile would be taken for its own', () => {
+    const stage = working();
+    look(stage, 0, 20, false, 5000);
+    expect([stage.model('a').observed, stage.instance('a').claim]).toEqual([null, { CUDA0: 14 * GIB }]);
+    sleeping(stage);
+    look(stage, 0, 12, false, 5000);
+    expect([stage.model('a').rested, stage.instance('a').claim]).toEqual([null, { CUDA0: 14 * GIB }]);
+    expect(remembered(stage)).toEqual([]);
+  });
+
+  it('does not change what was learnt before', () => {
+    const stage = look(working(), 15, 15, true, 5000);
+    expect(stage.model('a').observed).toEqual({ CUDA0: 15 * GIB });
+    look(stage, 0, 22, false, 1000);
+    expect(stage.model('a').observed).toEqual({ CUDA0: 15 * GIB });
+    look(stage, 14, 20, true, 1000);
+    expect(stage.model('a').observed, 'the others are others again').toEqual({ CUDA0: 15 * GIB });
+  });
+});
