@@ -3,7 +3,7 @@
  * `LLM_TUI_RIG` may name an emulator's prefix (with `bin/emu-env`); without one the machine's own driver is asked.
  * Percentages are of one core, with children's time counted in.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createHostProbe } from '../src/devices/host-probe.js';
@@ -33,7 +33,11 @@ function childrenOfThis(): readonly number[] {
 }
 
 async function measure(what: string, hertz: number, look: () => Promise<unknown>): Promise<void> {
-  await look();
+  // What is started only for those who ask again and again is started before the clock is.
+  for (let warmUp = 0; warmUp < 6; warmUp += 1) {
+    await look();
+    await new Promise((resolve) => setTimeout(resolve, 1000 / hertz));
+  }
   const children = childrenOfThis();
   const [cpuBefore, began] = [cpuSeconds(children), performance.now()];
   let looks = 0;
@@ -52,8 +56,8 @@ async function measure(what: string, hertz: number, look: () => Promise<unknown>
 
 const trees: readonly ProcessTree[] = [{ model: 'this', generation: 1, pids: [process.pid] }];
 
-async function probeAt(probe: DeviceProbe, hertz: number): Promise<void> {
-  await measure(probe.name, hertz, () => probe.sample(trees));
+async function probeAt(probe: DeviceProbe, hertz: number, how = ''): Promise<void> {
+  await measure(`${probe.name}${how}`, hertz, () => probe.sample(trees));
   probe.close();
 }
 
@@ -63,7 +67,10 @@ async function main(): Promise<void> {
   await measure('nothing', 1, () => Promise.resolve());
   await probeAt(createNvmlProbe(), 1);
   await probeAt(createNvmlProbe(), 7);
-  await probeAt(createNvidiaSmiProbe(), 1);
+  for (const hertz of [1, 7]) {
+    await probeAt(createNvidiaSmiProbe({ loop: null }), hertz, ', started for each look');
+    await probeAt(createNvidiaSmiProbe(), hertz, ', one that goes on looking');
+  }
   await probeAt(createHostProbe(), 1);
   await measure('the table of all processes', 0.5, () => readProcessTable());
   const known = new ProcessTrees();
@@ -72,13 +79,15 @@ async function main(): Promise<void> {
 
 const rig = process.env['LLM_TUI_RIG'];
 if (rig !== undefined && process.env['GGML_BACKEND_PATH'] === undefined) {
+  const ledger = `/dev/shm/llm-tui-bench-${process.pid}.bin`;
   const { status } = spawnSync(
     join(rig, 'bin', 'emu-env'),
     [process.execPath, ...process.execArgv, ...process.argv.slice(1)],
     {
       stdio: 'inherit',
-      env: { EMU_GPUS: '600,600', EMU_LEDGER: `/dev/shm/llm-tui-bench-${process.pid}.bin`, ...process.env },
+      env: { EMU_GPUS: '600,600', EMU_LEDGER: ledger, ...process.env },
     },
   );
+  rmSync(ledger, { force: true });
   process.exitCode = status ?? 1;
 } else await main();
