@@ -72,6 +72,20 @@ const PROBES: readonly (readonly [string, () => DeviceProbe])[] = [
         }),
       }),
   ],
+  [
+    'i915',
+    () =>
+      createDrmProbe({
+        environment: {},
+        root: tempTree({
+          ...drmTree({
+            ...{ card: 0, driver: 'i915', pci: '0000:03:00.0', pciId: '8086:56A0' },
+            cardFiles: { lmem_total_bytes: String(8 * GIB), lmem_avail_bytes: String(6 * GIB) },
+          }),
+          [`proc/${OURS}/fdinfo/9`]: fdinfo('i915', '0000:03:00.0', 1, 'drm-resident-local0: 1 GiB'),
+        }),
+      }),
+  ],
   ['amdgpu without cards', () => createDrmProbe({ root: tempTree({}) })],
   ['host', () => createHostProbe()],
   [

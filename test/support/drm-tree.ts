@@ -9,18 +9,21 @@ export interface DrmCardFiles {
   readonly pciId?: string;
   /** Files of the device, e.g. `mem_info_vram_total`. */
   readonly files?: Readonly<Record<string, string | Buffer>>;
+  /** Files of the card itself, e.g. `lmem_total_bytes`. */
+  readonly cardFiles?: Readonly<Record<string, string>>;
 }
 
 /** /sys as it looks with these cards. */
 export function drmTree(...cards: readonly DrmCardFiles[]): Tree {
   return Object.fromEntries(
-    cards.flatMap(({ card, driver, pci, pciId = '1002:744C', files = {} }) => {
+    cards.flatMap(({ card, driver, pci, pciId = '1002:744C', files = {}, cardFiles = {} }) => {
       const device = `sys/class/drm/card${card}/device`;
       const event = `DRIVER=${driver}\nPCI_CLASS=30000\nPCI_ID=${pciId}\nPCI_SLOT_NAME=${pci}\n`;
       return [
         [`sys/class/drm/card${card}-DP-1/status`, 'connected\n'],
         [`${device}/uevent`, event],
         ...Object.entries(files).map(([name, content]) => [`${device}/${name}`, content] as const),
+        ...Object.entries(cardFiles).map(([name, content]) => [`sys/class/drm/card${card}/${name}`, content] as const),
       ];
     }),
   );

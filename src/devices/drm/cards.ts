@@ -10,13 +10,15 @@ export interface DrmCard {
   readonly pciId: string;
   /** The directory of the PCI device. */
   readonly directory: string;
+  /** The directory of the card itself. */
+  readonly node: string;
 }
 
 /** All cards, by PCI address. Reading this wakes none of them. */
 export async function readCards(sysDirectory: string): Promise<readonly DrmCard[]> {
   const root = join(sysDirectory, 'class', 'drm');
   const names = (await readdir(root).catch(() => [])).filter((name) => /^card\d+$/.test(name));
-  const cards = await Promise.all(names.map((name) => readCard(join(root, name, 'device'))));
+  const cards = await Promise.all(names.map((name) => readCard(join(root, name))));
   return cards.filter((card) => card !== null).toSorted((a, b) => (a.pci < b.pci ? -1 : 1));
 }
 
@@ -34,9 +36,10 @@ export async function readText(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch(() => null);
 }
 
-async function readCard(directory: string): Promise<DrmCard | null> {
+async function readCard(node: string): Promise<DrmCard | null> {
+  const directory = join(node, 'device');
   const event = (await readText(join(directory, 'uevent'))) ?? '';
   const field = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(event)?.[1] ?? '';
   const [driver, pci, pciId] = [field('DRIVER'), field('PCI_SLOT_NAME'), field('PCI_ID')];
-  return driver === '' || pci === '' ? null : { driver, pci, pciId, directory };
+  return driver === '' || pci === '' ? null : { driver, pci, pciId, directory, node };
 }

@@ -1,12 +1,16 @@
 import { join } from 'node:path';
 import type { DeviceName } from '../../scheduler/units.js';
-import { Attribution, type DeviceProcess, type DriverReading } from '../attribute.js';
+import { Attribution, type DriverReading } from '../attribute.js';
 import { readHostMemory } from '../host-memory.js';
-import type { DeviceProbe, ProcessTree } from '../probe.js';
-import { amdBytesOf, readAmdMemory, type AmdMemory } from './amdgpu-memory.js';
-import { isAsleep, readCards, readText, type DrmCard } from './cards.js';
-import { readClients, type DrmClient } from './fdinfo.js';
-import { readKfdGpus, readKfdPids, readKfdProcess, visibleKfdGpus, type KfdGpu, type RocmEnvironment } from './kfd.js';
+import type { DeviceActivity, DeviceProbe } from '../probe.js';
+import { CardActivity } from './activity.js';
+import { readAmdMemory } from './amdgpu-memory.js';
+import { isAsleep, readText } from './cards.js';
+import { findCards, type NamedCard } from './find-cards.js';
+import { GpuUsers } from './gpu-users.js';
+import { readIntelMemory } from './intel-memory.js';
+import { readKfdPids, readKfdProcess, type KfdGpu, type RocmEnvironment } from './kfd.js';
+import { amdProcesses, intelProcesses, readHolders, type Holders } from './holders.js';
 
 export interface DrmProbeOptions {
   /** Where `sys` and `proc` are; default `/`. */
@@ -17,22 +21,23 @@ export interface DrmProbeOptions {
   readonly availableBytes?: () => Promise<number>;
 }
 
-interface Named {
-  readonly name: DeviceName;
-  readonly card: DrmCard;
-  readonly kfd: KfdGpu | null;
-}
-
 /** What is remembered of a card, to be said of it while it sleeps. */
 type Kept = Omit<DriverReading, 'usedBytes' | 'processes'>;
 
-const INTEL = new Set(['i915', 'xe']);
+/** A string is what the card does not say. */
+type Figures = Omit<DriverReading, 'source'> | string;
+type Read = { readonly reading: DriverReading; readonly activity: DeviceActivity | null } | string;
+
+const NO_SIZE = 'how much memory it has';
+const SHARES_SYSTEM_MEMORY = 'shares system memory: its own part and what it may borrow';
+const OTHERS_UNSEEN = 'the driver tells no total of what is in use: what other users’ programs hold here is not seen';
 
 /**
- * AMD GPUs by what their kernel driver shows in /sys, named `ROCm0`, `ROCm1`, … in ROCm's order, or where there is no
- * ROCm `AMD0`, … by bus address: another backend's names cannot be told from here. A card that sleeps is not woken.
- * Of other processes only those are known that use ROCm; they count as used, whoever they are.
- * Intel's drivers show no size of a card's memory; such cards are only spoken of in `notes`.
+ * GPUs of AMD and Intel by what their kernel drivers show in /sys and of processes. Those of AMD are named `ROCm0`,
+ * `ROCm1`, … in ROCm's order, or where there is no ROCm `AMD0`, …; those of Intel `Intel0`, …; both by bus address:
+ * another backend's names cannot be told from here. A card that sleeps is not woken.
+ * Of other processes only those are known that use ROCm, or hold memory of an Intel GPU and may be looked at.
+ * Intel's drivers do not always show the size of a card's memory; such cards are only spoken of in `notes`.
  */
 export function createDrmProbe(options: DrmProbeOptions = {}): DeviceProbe {
   const { root = '/', environment = process.env } = options;
@@ -40,34 +45,52 @@ export function createDrmProbe(options: DrmProbeOptions = {}): DeviceProbe {
   const availableBytes = options.availableBytes ?? (async () => (await readHostMemory()).availableBytes);
   // The pids of /proc and of KFD are those that we see.
   const attribution = new Attribution(true);
+  const users = new GpuUsers(proc);
+  const activities = new CardActivity();
   const kept = new Map<DeviceName, Kept>();
-  let found: Promise<{ readonly named: readonly Named[]; readonly notes: readonly string[] }> | undefined;
+  let found: ReturnType<typeof findCards> | undefined;
   let notes: readonly string[] = [];
 
-  const read = async (
-    { name, card, kfd }: Named,
-    clients: readonly (readonly [number, readonly DrmClient[]])[],
-    compute: ReadonlyMap<number, ReadonlyMap<number, number>>,
-  ): Promise<DriverReading | string> => {
-    const before = kept.get(name);
-    if (before !== undefined && (await isAsleep(card))) return { ...before, usedBytes: 0, processes: [] };
+  const readAmd = async ({ name, card, kfd }: NamedCard, holders: Holders): Promise<Figures> => {
     const memory = await readAmdMemory(card, availableBytes);
-    if (memory === null) return `amdgpu: ${card.pci} does not say how much memory it has`;
+    if (memory === null) return NO_SIZE;
     const description = (await readText(join(card.directory, 'product_name')))?.trim() ?? '';
-    const keep: Kept = {
+    return {
       name,
-      kind: memory.kind,
       description: description === '' ? `AMD GPU ${card.pciId}` : description,
-      totalBytes: memory.totalBytes,
-      source: 'amdgpu',
-      ...(memory.kind === 'unified' ? { remark: 'shares system memory: its own part and what it may borrow' } : {}),
+      ...memory,
+      processes: amdProcesses(card, kfd, memory.kind, holders),
+      ...(memory.kind === 'unified' ? { remark: SHARES_SYSTEM_MEMORY } : {}),
     };
-    kept.set(name, keep);
-    return { ...keep, usedBytes: memory.usedBytes, processes: processesOn(card, kfd, memory.kind, clients, compute) };
+  };
+  const readIntel = async ({ name, card }: NamedCard, holders: Holders): Promise<Figures> => {
+    const memory = await readIntelMemory(card);
+    if (memory === null) return NO_SIZE;
+    const processes = intelProcesses(card, holders);
+    const isTold = processes.every(({ bytes }) => bytes !== null);
+    if (memory.usedBytes === null && !isTold) return 'what is in use';
+    const held = processes.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+    return {
+      ...{ name, kind: 'discrete', description: `Intel GPU ${card.pciId}`, totalBytes: memory.totalBytes },
+      usedBytes: Math.min(memory.totalBytes, memory.usedBytes ?? held),
+      processes,
+      ...(memory.usedBytes === null ? { remark: OTHERS_UNSEEN } : {}),
+    };
+  };
+  const read = async (one: NamedCard, holders: Holders): Promise<Read> => {
+    const before = kept.get(one.name);
+    if (before !== undefined && (await isAsleep(one.card)))
+      return { reading: { ...before, usedBytes: 0, processes: [] }, activity: null };
+    const reading = await (one.maker === 'amd' ? readAmd : readIntel)(one, holders);
+    if (typeof reading === 'string') return reading;
+    const whole = { ...reading, source: one.card.driver };
+    const { usedBytes: _, processes: __, ...keep } = whole;
+    kept.set(one.name, keep);
+    return { reading: whole, activity: await activities.read(one.card) };
   };
 
   return {
-    name: 'amdgpu',
+    name: 'drm',
     capabilities: { total: true, used: true, perProcess: true, names: true },
     get notes() {
       return notes;
@@ -77,49 +100,31 @@ export function createDrmProbe(options: DrmProbeOptions = {}): DeviceProbe {
       const { named, notes: about } = await found;
       notes = about;
       if (named.length === 0) return { devices: [], instances: [] };
-      const gpus = named.flatMap(({ kfd }) => kfd ?? []);
-      const [clients, compute] = await Promise.all([readTrees(proc, trees), readCompute(sys, gpus)]);
-      const results = await Promise.all(
-        named.map(async (one) => ({ name: one.name, result: await read(one, clients, compute) })),
+      const strangers = named.some(({ maker }) => maker === 'intel') ? await users.pids() : [];
+      const pids = [...new Set([...trees.flatMap((tree) => tree.pids), ...strangers])];
+      const compute = await readCompute(
+        sys,
+        named.flatMap(({ kfd }) => kfd ?? []),
       );
-      const readings = results.flatMap(({ result }) => (typeof result === 'string' ? [] : [result]));
-      const failures = results.flatMap(({ name, result }) =>
-        typeof result === 'string' ? [{ devices: [name], message: result, lasting: true }] : [],
+      const holders = { clients: await readHolders(proc, pids), compute };
+      const results = await Promise.all(named.map(async (one) => ({ one, result: await read(one, holders) })));
+      const seen = results.flatMap(({ one, result }) =>
+        typeof result === 'string' ? [] : [{ name: one.name, ...result }],
       );
-      const sample = await attribution.attribute(readings, trees);
-      return { ...sample, ...(failures.length === 0 ? {} : { failures }) };
+      const failures = results.flatMap(({ one: { name, card }, result }) => {
+        if (typeof result !== 'string') return [];
+        return [{ devices: [name], message: `${card.driver}: ${card.pci} does not say ${result}`, lasting: true }];
+      });
+      const readings = seen.map(({ reading }) => reading);
+      const busy = seen.flatMap(({ name, activity }) => (activity === null ? [] : [[name, activity] as const]));
+      return {
+        ...(await attribution.attribute(readings, trees)),
+        ...(failures.length === 0 ? {} : { failures }),
+        ...(busy.length === 0 ? {} : { activity: Object.fromEntries(busy) }),
+      };
     },
     close: () => undefined,
   };
-}
-
-/** Which cards there are, and what they are called; asked once, since names must not move while children run. */
-async function findCards(
-  sys: string,
-  environment: RocmEnvironment,
-): Promise<{ readonly named: readonly Named[]; readonly notes: readonly string[] }> {
-  const [cards, kfd] = await Promise.all([readCards(sys), readKfdGpus(sys)]);
-  const amd = cards.filter(({ driver }) => driver === 'amdgpu');
-  const visible = visibleKfdGpus(kfd, environment).flatMap((gpu, index): Named[] => {
-    const card = amd.find(({ pci }) => pci === gpu.pci);
-    return card === undefined ? [] : [{ name: `ROCm${index}`, card, kfd: gpu }];
-  });
-  const named = kfd.length > 0 ? visible : amd.map((card, index) => ({ name: `AMD${index}`, card, kfd: null }));
-  const notes = cards
-    .filter(({ driver }) => INTEL.has(driver))
-    .map(
-      ({ driver, pci }) =>
-        `The Intel GPU at ${pci} does not say how much memory it has (${driver}); what is known of it is what models report.`,
-    );
-  return { named, notes };
-}
-
-async function readTrees(
-  proc: string,
-  trees: readonly ProcessTree[],
-): Promise<readonly (readonly [number, readonly DrmClient[]])[]> {
-  const pids = [...new Set(trees.flatMap((tree) => tree.pids))];
-  return Promise.all(pids.map(async (pid) => [pid, await readClients(proc, pid)] as const));
 }
 
 async function readCompute(
@@ -128,26 +133,4 @@ async function readCompute(
 ): Promise<ReadonlyMap<number, ReadonlyMap<number, number>>> {
   const pids = gpus.length === 0 ? [] : await readKfdPids(sys);
   return new Map(await Promise.all(pids.map(async (pid) => [pid, await readKfdProcess(sys, pid, gpus)] as const)));
-}
-
-/** Both accounts may show the same memory: the larger one counts. */
-function processesOn(
-  card: DrmCard,
-  kfd: KfdGpu | null,
-  kind: AmdMemory['kind'],
-  clients: readonly (readonly [number, readonly DrmClient[]])[],
-  compute: ReadonlyMap<number, ReadonlyMap<number, number>>,
-): readonly DeviceProcess[] {
-  const held = new Map<number, number | null>();
-  for (const [pid, own] of clients) {
-    const here = own.filter(({ driver, pci }) => driver === 'amdgpu' && pci === card.pci);
-    // A kernel that counts no memory does not say that there is none.
-    const isTold = here.every(({ regions }) => regions.size > 0);
-    held.set(pid, isTold ? here.reduce((sum, client) => sum + amdBytesOf(client, kind), 0) : null);
-  }
-  for (const [pid, byGpu] of compute) {
-    const bytes = kfd === null ? undefined : byGpu.get(kfd.id);
-    if (bytes !== undefined) held.set(pid, Math.max(bytes, held.get(pid) ?? 0));
-  }
-  return [...held].filter(([, bytes]) => bytes !== 0).map(([pid, bytes]) => ({ pid, bytes }));
 }

@@ -145,6 +145,40 @@ describe('a card of AMD', () => {
   });
 });
 
+describe('how busy a card is', () => {
+  const SENSORS = {
+    gpu_busy_percent: '37\n',
+    'hwmon/hwmon4/temp1_input': '61500\n',
+    'hwmon/hwmon4/power1_average': '210530000\n',
+  };
+
+  it('is what its driver and sensors say', async () => {
+    const { activity } = await probe(drmTree({ ...RX_7900, files: { ...RX_7900.files, ...SENSORS } })).sample([]);
+    expect(activity).toEqual({
+      AMD0: { utilizationPercent: 37, temperatureCelsius: 61.5, powerMilliwatts: 210_530 },
+    });
+  });
+
+  it('is not known where they say nothing, or only in part', async () => {
+    expect(await probe(drmTree(RX_7900)).sample([])).not.toHaveProperty('activity');
+    const half = {
+      ...RX_7900,
+      files: { ...RX_7900.files, gpu_busy_percent: 'EBUSY\n', 'hwmon/hwmon4/temp1_input': '50000\n' },
+    };
+    expect((await probe(drmTree(half)).sample([])).activity).toEqual({
+      AMD0: { utilizationPercent: null, temperatureCelsius: 50, powerMilliwatts: null },
+    });
+  });
+
+  it('is not asked of a card that sleeps', async () => {
+    const root = tempTree(drmTree({ ...RX_7900, files: { ...RX_7900.files, ...SENSORS } }));
+    const one = createDrmProbe({ root, environment: {} });
+    await one.sample([]);
+    writeFileSync(join(root, 'sys/class/drm/card1/device/power/runtime_status'), 'suspended\n');
+    expect(await one.sample([])).not.toHaveProperty('activity');
+  });
+});
+
 describe('a processor with graphics of AMD', () => {
   const APU = {
     ...RX_7900,
@@ -179,11 +213,96 @@ describe('a processor with graphics of AMD', () => {
 });
 
 describe('a card of Intel', () => {
-  it('is spoken of, but not counted: its driver shows no size', async () => {
-    const arc = { card: 0, driver: 'xe', pci: '0000:03:00.0', pciId: '8086:E20B' } as const;
-    const one = probe(drmTree(arc));
+  const ARC = { card: 0, driver: 'i915', pci: '0000:03:00.0', pciId: '8086:56A0' } as const;
+  const SIZES = { lmem_total_bytes: `${16 * GIB}\n`, lmem_avail_bytes: `${10 * GIB}\n` };
+  const BATTLEMAGE = {
+    card: 1,
+    driver: 'xe',
+    pci: '0000:04:00.0',
+    pciId: '8086:E20B',
+    files: { 'tile0/physical_vram_size_bytes': `${12 * GIB}\n`, 'power/runtime_status': 'active\n' },
+  } as const;
+  const STRANGER = 2 ** 22 + 7;
+  const opens = (pid: number): Tree => ({ [`proc/${pid}/fd/5`]: { linkTo: '/dev/dri/renderD128' } });
+
+  it('is spoken of, but not counted, where its driver shows no size: it is not made up', async () => {
+    const one = probe(drmTree(ARC, { ...BATTLEMAGE, files: { 'tile0/freq0/max_freq': '2400\n' } }));
     expect(await one.sample([])).toEqual({ devices: [], instances: [] });
-    expect(one.notes).toEqual([expect.stringContaining('The Intel GPU at 0000:03:00.0 does not say how much memory')]);
+    expect(one.notes).toEqual([
+      expect.stringContaining(
+        'The Intel GPU at 0000:03:00.0 does not say how much memory it has (i915): its total is unknown',
+      ),
+      expect.stringContaining('0000:04:00.0'),
+    ]);
+  });
+
+  it('has the memory that i915 says, and what each process holds of it', async () => {
+    const { devices, instances } = await probe({
+      ...drmTree({ ...ARC, cardFiles: SIZES }),
+      ...opens(STRANGER),
+      'proc/4242/fdinfo/9': fdinfo(
+        'i915',
+        ARC.pci,
+        3,
+        'drm-total-local0:\t5 GiB',
+        'drm-resident-local0:\t4 GiB',
+        'drm-resident-system0:\t1 GiB',
+      ),
+      // A client of another card.
+      'proc/4242/fdinfo/10': fdinfo('xe', '0000:09:00.0', 3, 'drm-resident-vram0: 1 GiB'),
+      [`proc/${STRANGER}/fdinfo/5`]: fdinfo('i915', ARC.pci, 8, 'drm-resident-local0: 512 MiB'),
+    }).sample(TREES);
+    expect(devices).toEqual([
+      {
+        ...{ name: 'Intel0', kind: 'discrete', description: 'Intel GPU 8086:56A0', source: 'i915', attributed: true },
+        totalBytes: 16 * GIB,
+        usedBytes: 6 * GIB,
+        foreign: [{ pid: STRANGER, name: '', bytes: 512 * MIB }],
+      },
+    ]);
+    expect(instances).toEqual([
+      { model: 'a', generation: 1, resident: { Intel0: 4 * GIB } },
+      { model: 'b', generation: 2, resident: { Intel0: 0 } },
+    ]);
+  });
+
+  it('is as large as its tiles where it is xe’s; in use is what processes hold that may be looked at, and that is said', async () => {
+    const two = { ...BATTLEMAGE.files, 'tile1/memory/physical_vram_size_bytes': `${12 * GIB}\n` };
+    const { devices, instances } = await probe({
+      ...drmTree({ ...BATTLEMAGE, files: two }),
+      ...opens(STRANGER),
+      'proc/5000/fdinfo/9': fdinfo('xe', BATTLEMAGE.pci, 3, 'drm-resident-vram0: 1 GiB', 'drm-resident-vram1: 2 GiB'),
+      [`proc/${STRANGER}/fdinfo/5`]: fdinfo('xe', BATTLEMAGE.pci, 8, 'drm-resident-vram0: 1024 KiB'),
+      // Has no GPU open: not looked into.
+      'proc/4194999/fd/5': { linkTo: '/dev/null' },
+      'proc/4194999/fdinfo/5': fdinfo('xe', BATTLEMAGE.pci, 9, 'drm-resident-vram0: 7 GiB'),
+    }).sample(TREES);
+    expect(devices).toMatchObject([
+      { name: 'Intel0', totalBytes: 24 * GIB, usedBytes: 3 * GIB + MIB, attributed: true },
+    ]);
+    expect(devices[0]?.remark).toContain('what other users’ programs hold here is not seen');
+    expect(instances[1]?.resident).toEqual({ Intel0: 3 * GIB });
+  });
+
+  it('is unknown, not empty, where the kernel neither says what is in use nor counts for processes', async () => {
+    const { devices, failures } = await probe({
+      ...drmTree(BATTLEMAGE),
+      'proc/4242/fdinfo/9': fdinfo('xe', BATTLEMAGE.pci, 3, 'drm-cycles-rcs:\t12'),
+    }).sample(TREES);
+    expect(devices).toEqual([]);
+    expect(failures).toEqual([
+      { devices: ['Intel0'], message: 'xe: 0000:04:00.0 does not say what is in use', lasting: true },
+    ]);
+  });
+
+  it('is not asked while it sleeps', async () => {
+    const root = tempTree(drmTree(BATTLEMAGE));
+    const one = createDrmProbe({ root, environment: {} });
+    await one.sample([]);
+    const device = join(root, 'sys/class/drm/card1/device');
+    writeFileSync(join(device, 'power/runtime_status'), 'suspended\n');
+    writeFileSync(join(device, 'tile0/physical_vram_size_bytes'), 'asking would have woken it\n');
+    expect((await one.sample([])).devices).toMatchObject([{ name: 'Intel0', totalBytes: 12 * GIB, usedBytes: 0 }]);
   });
 
   it.each([
