@@ -14,6 +14,9 @@ export const STALE_MILLIS = 3_000;
 /** In a narrower row its cells are the bar's. */
 const UTILIZATION_LEAST = 100;
 
+/** In a narrower row there is no word for a driver that hides processes: the page of the device says it. */
+const HIDDEN_LEAST = 80;
+
 /** Fewer cells hold no words worth reading. */
 const PROBLEM_LEAST = 14;
 
@@ -105,8 +108,11 @@ function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number
   if (device.sampledAt === null) remarks.push(span(`${gap}no probe`, 'warn'));
   else if (device.problem !== null || now - device.sampledAt > STALE_MILLIS) {
     remarks.push(span(`${gap}stale ${staleText(now - device.sampledAt)}`, 'warn'));
-  } else if (device.utilizationPercent !== undefined && width >= UTILIZATION_LEAST) {
-    remarks.push(span(`${gap}util `, 'dim'), span(`${device.utilizationPercent}%`));
+  } else {
+    if (device.utilizationPercent !== undefined && width >= UTILIZATION_LEAST)
+      remarks.push(span(`${gap}util `, 'dim'), span(`${device.utilizationPercent}%`));
+    if (!device.attributed && device.kind !== 'host' && width >= HIDDEN_LEAST)
+      remarks.push(span(`${gap}by claims`, 'dim'));
   }
   return remarks;
 }

@@ -65,6 +65,18 @@ describe('the bars', () => {
     expect(createScreenWorld(sampleSnapshot({ devices }), { columns: 80 }).text()).not.toContain('util');
   });
 
+  it('says in a word that a driver hides who holds what; the page of the device has the rest', () => {
+    const devices = [
+      sampleDevice('CUDA0', { attributed: false, remark: 'hidden', utilizationPercent: 71 }),
+      sampleDevice('CUDA1'),
+    ];
+    const lines = createScreenWorld(sampleSnapshot({ devices }), { columns: 120 }).lines();
+    expect(lineWith(lines, 'CUDA0')).toMatch(/24\.0 GiB +util 71% +by claims$/);
+    expect(lineWith(lines, 'CUDA1')).not.toContain('by claims');
+    expect(createScreenWorld(sampleSnapshot({ devices }), { columns: 80 }).text()).toMatch(/24\.0 GiB +by claims/);
+    expect(createScreenWorld(sampleSnapshot({ devices }), { columns: 60 }).text()).not.toContain('by claims');
+  });
+
   it('say at once that a device cannot be read, since when, and why where there is room', () => {
     const problem = 'nvml: Driver/library version mismatch (nvmlInit_v2, code 18)';
     const parts = { sampledAt: SAMPLE_TIME - 1_200, problem, utilizationPercent: 71 };

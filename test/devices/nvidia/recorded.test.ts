@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adviceFor } from '../../../src/cli/doctor/driver-advice.js';
 import { createNvidiaSmiProbe } from '../../../src/devices/nvidia/smi-probe.js';
-import type { ProbeSample } from '../../../src/devices/probe.js';
-import { MIB } from '../../../src/scheduler/units.js';
+import { deviceLines } from '../../support/device-lines.js';
 import { fakeNvidiaSmi } from '../../support/fake-nvidia-smi.js';
 import { recordedSmi } from '../../support/recorded-smi.js';
 
@@ -63,32 +62,10 @@ async function readRecorded(name: string): Promise<readonly string[]> {
   const { file } = fakeNvidiaSmi(recordedSmi(name));
   const options = { file, pidsAreOurs: true, pciDirectory: '/nowhere', visibleDevices: undefined };
   try {
-    return linesOf(await createNvidiaSmiProbe(options).sample(TREES));
+    return deviceLines(await createNvidiaSmiProbe(options).sample(TREES));
   } catch (error) {
     return [(error as Error).message.replace(file, 'nvidia-smi')];
   }
-}
-
-function linesOf({ devices, instances, failures = [], activity = {} }: ProbeSample): readonly string[] {
-  const inMib = (bytes: number): string => String(bytes / MIB);
-  return [
-    ...devices.map(({ name, description, usedBytes, totalBytes, attributed, remark = '', foreign = [] }) => {
-      const others = attributed
-        ? `others ${foreign.map(({ bytes }) => inMib(bytes)).join(' ') || 'none'}`
-        : `not attributed: ${remark}`;
-      const { utilizationPercent, temperatureCelsius, powerMilliwatts } = activity[name] ?? {};
-      const busy = activity[name] && `${utilizationPercent} %, ${temperatureCelsius} C, ${powerMilliwatts} mW`;
-      return [`${name} ${description} ${inMib(usedBytes)}/${inMib(totalBytes)}`, others, ...(busy ? [busy] : [])].join(
-        ', ',
-      );
-    }),
-    ...instances.map(({ model, resident }) => {
-      return `${model}: ${Object.entries(resident)
-        .map(([device, bytes]) => `${device} ${inMib(bytes)}`)
-        .join(', ')}`;
-    }),
-    ...failures.map(({ devices: names, message }) => `${names.join(', ')} unknown: ${message}`),
-  ];
 }
 
 describe.runIf(process.platform !== 'win32')('what nvidia-smi was recorded to say', () => {
