@@ -76,7 +76,7 @@ export class Supervised implements AsyncDisposable {
   /** The same in a terminal of its own; `process` is then the one that holds the terminal, which goes with it. */
   static startInTerminal(machine: Machine, models: string, ...args: readonly string[]): Promise<Supervised> {
     const words = [process.execPath, ...serveArguments(machine, models, args)];
-    const quoted = words.map((word) => `'${word.replaceAll("'", `'\''`)}'`).join(' ');
+    const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
     return Supervised.#begin(machine, machine.start('script', ['-qefc', `exec ${quoted}`, '/dev/null']));
   }
 

@@ -20,7 +20,11 @@ function look(stage: Stage, heldGib: number, usedGib: number, attributed = true,
   return stage.play({ type: 'sample', takenAt: stage.now + later, devices, instances }, later);
 }
 
-const loaded = (): Stage => new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 14 })).load('a');
+const loaded = (): Stage =>
+  new Stage()
+    .devices({ CUDA0: 24 })
+    .catalog(spec('a', { CUDA0: 14 }))
+    .load('a');
 const working = (): Stage => {
   const stage = loaded();
   const request = stage.request('a');
