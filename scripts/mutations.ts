@@ -303,4 +303,34 @@ export const MUTATIONS: readonly Mutation[] = [
     find: `  return length > 0\n`,
     replace: '  return length < 0\n',
   },
+  {
+    guard: 'unread: a GPU that could never be read is not loaded on in the dark',
+    file: 'unread.ts',
+    find: `? (state.unread?.[name] ?? null) : null`,
+    replace: '? null : null',
+  },
+  {
+    guard: 'unread: a report of a child does not stand in for a driver that fails',
+    file: 'unread.ts',
+    find: `return lasting ? device : {`,
+    replace: 'return problem !== "" ? device : {',
+  },
+  {
+    guard: 'unread: nothing is measured where a driver does not answer',
+    file: 'measure.ts',
+    find: `    if (model !== null && waitsForDriver(turn.state, model)) continue;\n`,
+    replace: '',
+  },
+  {
+    guard: 'unread: models are measured anew where a driver has come up',
+    file: 'catalog-change.ts',
+    find: `!sameLayouts(known.spec.placements, spec.placements) || `,
+    replace: '',
+  },
+  {
+    guard: 'unread: what a model is seen to hold while it goes to rest is not what it keeps',
+    file: 'samples.ts',
+    find: `takenAt >= restingSince + SETTLING_MILLIS`,
+    replace: 'takenAt >= restingSince',
+  },
 ];

@@ -1,5 +1,6 @@
 import { bytesOn } from './amounts.js';
 import type { ProbeFailure } from './events.js';
+import { layoutsOf } from './layouts.js';
 import { limitsLoads } from './ledger.js';
 import type { Device, Model, State, UnreadDevice } from './state.js';
 import type { Turn } from './turn.js';
@@ -62,8 +63,9 @@ export function troubleWith(state: Pick<State, 'devices' | 'unread' | 'settings'
  */
 export function waitsForDriver(state: State, model: Model): boolean {
   if (model.instance !== null || state.settings.admission === 'proceed') return false;
-  const placements = model.measured ?? model.spec.placements;
-  return placements.every(({ need }) => {
+  // Nearly always, and catalogs are long.
+  if (state.unread === undefined && Object.values(state.devices).every(({ problem }) => problem === null)) return false;
+  return layoutsOf(state, model).every(({ need }) => {
     return Object.keys(need).some((name) => {
       return bytesOn(need, name) > 0 && troubleWith(state, name) !== null && state.unread?.[name]?.lasting !== true;
     });

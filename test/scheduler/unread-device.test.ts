@@ -109,13 +109,22 @@ describe('a GPU that could never be read', () => {
     expect(stage.rejected.has(request)).toBe(false);
   });
 
+  it('is waited for by a model that the processor could take too, since that is for what no device can', () => {
+    const placements = [{ CUDA0: 8 * GIB }, { Host: 8 * GIB }].map((need) => ({ need, quality: 'estimate' }) as const);
+    const stage = look(new Stage({ measures: true }), BROKEN).catalog(spec('both', {}, { placements }));
+    stage.request('both');
+    expect([stage.state.measuring, stage.did('spawn')]).toEqual([null, []]);
+    expect(stage.state.queue[0]?.why).toContain('Driver Not Loaded');
+  });
+
   it('is no better known by a child’s report while its driver fails', () => {
     const stage = machine(BROKEN, { measures: true });
     const { fingerprint, placements } = stage.model('cpu').spec;
     const reports = [{ name: 'CUDA0', totalBytes: 24 * GIB, freeBytes: 24 * GIB }];
     stage.play({ type: 'measured', model: 'cpu', fingerprint, placements, reports, reason: '' });
     stage.request('gpu');
-    expect(stage.did('spawn')).toEqual([]);
+    expect([stage.did('spawn'), stage.state.measuring]).toEqual([[], null]);
+    expect(stage.state.queue[0]?.why).toContain('Driver Not Loaded');
     look(stage, BROKEN);
     expect(project(stage.state).devices[0]).toMatchObject({ name: 'CUDA0', problem: BROKEN.message, sampledAt: null });
     stage.play({ type: 'sample', takenAt: stage.now, devices: [reading('Host', 64)], instances: [] });
