@@ -1,9 +1,7 @@
-import type { CatalogEntry } from '../catalog/entry.js';
 import type { LoadedCatalog } from '../catalog/catalog.js';
-import { DownloadError } from '../catalog/hf-cache/hub.js';
+import type { CatalogEntry } from '../catalog/entry.js';
 import type {
   ActionResult,
-  DeviceView,
   ModelView,
   OperatorAction,
   PlanView,
@@ -19,41 +17,37 @@ import { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore } from '../measurements/store.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { DeviceReading, EventBody } from '../scheduler/events.js';
-import { reasonAgainst } from '../scheduler/operator.js';
 import { previewLoad } from '../scheduler/preview.js';
-import { project, projectModel } from '../scheduler/project.js';
 import { runningOf } from '../scheduler/running.js';
-import type { DeviceView as SchedulerDeviceView, ModelView as SchedulerModelView } from '../scheduler/snapshot.js';
-import type { ExitReport, ModelSpec, Settings } from '../scheduler/state.js';
+import type { ExitReport, ModelSpec, Settings, State } from '../scheduler/state.js';
 import { initialState } from '../scheduler/step.js';
-import type { Bytes, Millis, ModelId, RequestId } from '../scheduler/units.js';
-import { answersHealth } from './ask-health.js';
-import { changeBetween, operatorsPins } from './catalog-change.js';
-import { linesOf, newLines } from './catalog-notices.js';
-import { CatalogReload } from './catalog-reload.js';
-import { ChildWatch } from './child-watch.js';
+import type { Bytes, ModelId, RequestId } from '../scheduler/units.js';
+import { CatalogDesk } from './catalog-desk.js';
+import { linesOf } from './catalog-notices.js';
+import type { ChildWatch } from './child-watch.js';
 import { Children } from './children.js';
 import { ContextLearning } from './context-learning.js';
-import { readCpuTicks } from './cpu-time.js';
-import { deviceNotices } from './device-notices.js';
 import { DeviceWatch, type DeviceWatchOptions } from './device-watch.js';
 import { Downloads, type DownloadsOptions } from './downloads.js';
 import { HealthWatch } from './health-watch.js';
 import type { InstanceRecords } from './instance-records.js';
-import { KnownDevices } from './known-devices.js';
 import { LeaseDesk, RequestRefused, type Asking, type Lease } from './lease-desk.js';
 import { Listeners } from './listeners.js';
 import { SchedulerLoop, type Turned } from './loop.js';
 import { Measuring } from './measuring.js';
-import { describeMemory, type ModelMemory } from './model-memory.js';
-import { ModelBook } from './model-book.js';
 import type { ModelEvent } from './model-events.js';
+import { describeMemory, type ModelMemory } from './model-memory.js';
+import { NoticeBoard } from './notice-board.js';
+import { OperatorDesk } from './operator-desk.js';
+import { PinSaving } from './pin-saving.js';
 import type { PinStore } from './pins.js';
 import { Publisher, type Listener } from './publisher.js';
 import { remoteNotice } from './remote-notice.js';
 import { runEffect, type Hands } from './run-effect.js';
+import { snapshotOf, viewOf } from './snapshot-of.js';
 import { Timers } from './timers.js';
 import { TurnListeners } from './turn-listeners.js';
+import { watchChildren, type SilenceLimits } from './watch-children.js';
 
 export interface SupervisorOptions {
   readonly settings: Settings;
@@ -80,14 +74,6 @@ export interface SupervisorOptions {
   readonly now: () => number;
 }
 
-/** How long a child may give no sign of life; 0: for ever. */
-export interface SilenceLimits {
-  /** While it loads, where its entry says nothing else. */
-  readonly loadTimeoutMillis: Millis;
-  /** While it has work. */
-  readonly hangTimeoutMillis: Millis;
-}
-
 /** A line that a model's instance has printed, safe to show. */
 export interface LogLine {
   readonly model: ModelId;
@@ -97,59 +83,37 @@ export interface LogLine {
 /** How long an exit may take to be seen after its connection broke. */
 const EXIT_REPORT_MILLIS = 2000;
 
-/** Notices kept for the screen. */
-const KEPT_NOTICES = 50;
-
 /** The running program around the scheduler: the only place with a clock, processes and files. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #book: ModelBook;
-  readonly #reload: CatalogReload;
-  readonly #modelEvents = new Listeners<ModelEvent>();
-  readonly downloads: Downloads;
+  readonly #board: NoticeBoard;
+  readonly #catalog: CatalogDesk;
+  readonly #operator: OperatorDesk;
+  readonly #pins: PinSaving;
   readonly #loop: SchedulerLoop;
   readonly #hands: Hands;
   readonly #publisher: Publisher;
   readonly #journal: JournalWriter | null;
-  readonly #turns = new TurnListeners();
   readonly #childWatch: ChildWatch;
-  readonly #hangUps = new Listeners<number>();
   readonly #learning: ContextLearning;
   readonly #health: HealthWatch | null;
+  readonly #turns = new TurnListeners();
+  readonly #hangUps = new Listeners<number>();
   readonly #logLines = new Listeners<LogLine>();
+  readonly #modelEvents = new Listeners<ModelEvent>();
   readonly #started = Promise.withResolvers<undefined>();
+  readonly downloads: Downloads;
   #isStarted = false;
-  readonly #notices = new Listeners<string>();
-  readonly #reloads = new Listeners<ReloadReport>();
-  #pinsSaved: Promise<string | null> = Promise.resolve(null);
-  /** What the probes say of devices that cannot be read now. */
-  #deviceErrors: readonly string[] = [];
-  #info: SupervisorInfo;
-  /** What was to be said of the catalog when it was read last. */
-  #catalogLines: readonly string[];
-  #lastSample: ProbeSample = { devices: [], instances: [] };
-  readonly #devices = new KnownDevices();
-  /** There are others than those that models were laid out on. */
-  #devicesChanged = false;
+  #activity: ProbeSample['activity'];
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#book = new ModelBook(options.catalog.entries);
-    this.#catalogLines = linesOf(options.catalog);
-    this.#info = { ...options.info, notices: [...options.info.notices, ...this.#catalogLines].slice(-KEPT_NOTICES) };
-    this.#reload = new CatalogReload({
-      read: options.readCatalog,
-      take: (catalog) => this.#takeCatalog(catalog),
-      onFailure: (message) => this.notice(`The models could not be read again: ${message}`),
-    });
-    this.downloads = new Downloads({
-      ...options.hub,
-      tell: (event) => this.#modelEvents.tell(event),
-      notice: (message) => this.notice(message),
-      reload: () => this.#reload.now(),
-    });
+    const notices = [...options.info.notices, ...linesOf(options.catalog)];
+    this.#board = new NoticeBoard({ ...options.info, notices }, () => this.#publisher.changed());
+    const notice = this.#board.say.bind(this.#board);
+    const tell = this.#modelEvents.tell.bind(this.#modelEvents);
     const { engine, now, records } = options;
-    this.#journal = options.journal && new JournalWriter(options.journal, (notice) => this.notice(notice));
+    this.#journal = options.journal && new JournalWriter(options.journal, notice);
     this.#loop = new SchedulerLoop({
       initial: initialState(options.settings),
       now,
@@ -158,12 +122,27 @@ export class Supervisor {
       onTurn: (turned) => this.#turned(turned),
     });
     const dispatch = this.#loop.dispatch.bind(this.#loop);
-    const contexts = new Contexts({ engine, store: options.measurements, devices: () => this.#devices.read });
+    const state = (): State => this.#loop.state;
+    this.#operator = new OperatorDesk({ state, dispatch, turns: this.#turns });
+    this.#pins = new PinSaving(options.pins, notice);
+    this.#catalog = new CatalogDesk({
+      catalog: options.catalog,
+      read: options.readCatalog,
+      specOf: options.specOf,
+      withKnown: (specs) => this.#hands.measuring.withKnown(specs),
+      lookAgain: async () => engine.lookAgain?.(),
+      ...{ state, dispatch, notice, tell },
+    });
+    const reload = this.#catalog.reload.bind(this.#catalog);
+    this.downloads = new Downloads({ ...options.hub, tell, notice, reload });
+    const { book } = this.#catalog;
+    const devices = (): readonly DeviceReading[] => this.#catalog.devices;
+    const contexts = new Contexts({ engine, store: options.measurements, devices });
     const children = new Children({
       engine,
       dispatch: (event) => this.#fromChild(event),
       records,
-      entry: (id) => this.entry(id),
+      entry: (id) => book.entry(id),
       onLog: (model, line) => this.#logLines.tell({ model, line }),
     });
     this.#hands = {
@@ -173,9 +152,9 @@ export class Supervisor {
         engine,
         store: options.measurements,
         contexts,
-        entry: (id) => this.entry(id),
+        entry: (id) => book.entry(id),
         spec: (id) => this.#loop.state.models[id]?.spec ?? null,
-        devices: () => this.#devices.read,
+        devices,
         records,
         dispatch,
       }),
@@ -183,8 +162,8 @@ export class Supervisor {
       watch: new DeviceWatch({
         sample: async (trees) => {
           const taken = await options.sample(trees);
-          this.#lastSample = taken.sample;
-          if (this.#devices.take(taken.sample.devices, taken.failures)) this.#devicesChanged = true;
+          this.#activity = taken.sample.activity;
+          this.#catalog.takeDevices(taken.sample.devices, taken.failures);
           return taken;
         },
         trees: () => [...children.trees(this.#loop.state.releases), ...this.#hands.measuring.trees()],
@@ -192,15 +171,15 @@ export class Supervisor {
         dispatch: (event) => {
           dispatch(event);
           this.#learn();
-          void this.#layOutAnew();
+          void this.#catalog.followDevices();
         },
         isFollowed: () => this.#publisher.isHeard,
-        onErrors: (errors) => this.#takeDeviceErrors(errors),
+        onErrors: (errors) => this.#board.takeDeviceErrors(errors),
       }),
       hangUp: (generation) => this.#hangUps.tell(generation),
-      savePins: (pins) => this.#savePins(pins),
+      savePins: (pins) => this.#pins.save(pins),
     };
-    this.#childWatch = this.#watchChildren(children);
+    this.#childWatch = watchChildren({ limits: options.limits, book, children, state, dispatch });
     this.#learning = new ContextLearning({
       contexts,
       memoryOf: (generation) => children.memoryOf(generation),
@@ -218,11 +197,9 @@ export class Supervisor {
       this.#options.pins.load(),
       this.#options.measurements.load(),
     ]);
-    const remote = remoteNotice(this.#book.entries());
+    const remote = remoteNotice(this.entries());
     this.notice(...[notice, learnt.notice, remote].filter((said) => said !== null));
-    this.#devicesChanged = false;
-    const startup = this.#book.entries().filter(({ loadOnStartup }) => loadOnStartup);
-    this.#loop.dispatch({ type: 'catalog', models: this.#specs(), pins, startup: startup.map(({ id }) => id) });
+    this.#catalog.begin(pins);
     this.#childWatch.start();
     this.#isStarted = true;
     this.#started.resolve(undefined);
@@ -239,12 +216,12 @@ export class Supervisor {
 
   /** Reads the sources of models again. What would be started the same way keeps running. */
   reloadCatalog(): Promise<ReloadReport> {
-    return this.#reload.now();
+    return this.#catalog.reload();
   }
 
   /** The same once a source that has changed has come to rest. */
   catalogChanged(): void {
-    this.#reload.soon();
+    this.#catalog.reloadSoon();
   }
 
   /** What happens to models beside their states. Returns the function that ends it. */
@@ -253,45 +230,37 @@ export class Supervisor {
   }
 
   get info(): SupervisorInfo {
-    return this.#info;
+    return this.#board.info;
   }
 
   /** Where the router came to listen. */
   listensAt(url: string, host: string): void {
-    this.#info = { ...this.#info, url, host };
-    this.#publisher.changed();
+    this.#board.listensAt(url, host);
   }
 
   /** Tells the user something that is no decision. */
   notice(...notices: readonly string[]): void {
-    this.#replaceNotices([], notices);
+    this.#board.say(...notices);
   }
 
   /** Called with every notice from now on. Returns the function that ends it. */
   onNotice(listener: (notice: string) => void): () => void {
-    return this.#notices.add(listener);
+    return this.#board.onNotice(listener);
   }
 
   /** Called whenever the models have been read again, whoever asked. Returns the function that ends it. */
   onReload(listener: (report: ReloadReport) => void): () => void {
-    return this.#reloads.add(listener);
+    return this.#catalog.onReload(listener);
   }
 
   snapshot(): Snapshot {
-    const { models, devices, ...rest } = project(this.#loop.state);
-    return {
-      schema: 1,
-      ...rest,
-      devices: devices.map((device) => this.#withActivity(device)),
-      models: models.map((model) => this.#withLog(model)),
-      supervisor: this.#info,
-    };
+    const [supervisor, activity, lines] = [this.#board.info, this.#activity, this.#hands.children];
+    return snapshotOf(this.#loop.state, { supervisor, activity, lines });
   }
 
   /** One model as the snapshot shows it, without the rest of it; null for an unknown one. */
   view(id: ModelId): ModelView | null {
-    const view = projectModel(this.#loop.state, id);
-    return view === null ? null : this.#withLog(view);
+    return viewOf(this.#loop.state, id, this.#hands.children);
   }
 
   /** Instances at most; 0: as many as fit. */
@@ -305,20 +274,20 @@ export class Supervisor {
   }
 
   entries(): readonly CatalogEntry[] {
-    return this.#book.entries();
+    return this.#catalog.book.entries();
   }
 
   entry(id: ModelId): CatalogEntry | null {
-    return this.#book.entry(id);
+    return this.#catalog.book.entry(id);
   }
 
   /** The entry with this id or alias. */
   resolve(name: string): CatalogEntry | null {
-    return this.#book.resolve(name);
+    return this.#catalog.book.resolve(name);
   }
 
   nearest(name: string): readonly string[] {
-    return this.#book.nearest(name);
+    return this.#catalog.book.nearest(name);
   }
 
   /** See LeaseDesk.acquire. */
@@ -371,39 +340,22 @@ export class Supervisor {
 
   /** Why an action makes no sense now, or what came of it. `request` is the one to cancel, where not all of the model's are. */
   operate(action: OperatorAction, model: ModelId, request?: RequestId): ActionResult {
-    const message = reasonAgainst(this.#loop.state, action, model, request);
-    if (message !== null) return { ok: false, message };
-    const refused: Decision[] = [];
-    const stop = this.#turns.add(({ decisions }) => {
-      refused.push(...decisions.filter((decision) => decision.kind === 'refuse' && decision.model === model));
-    });
-    this.#loop.dispatch({ type: 'operator', action, model, ...(request === undefined ? {} : { request }) });
-    stop();
-    return refused[0] === undefined ? { ok: true } : { ok: false, message: refused[0].sentence };
+    return this.#operator.operate(action, model, request);
   }
 
   /** The model that a request waits for, or is answered by; null: there is no such request. */
   modelOfRequest(request: RequestId): ModelId | null {
-    const { queue } = this.#loop.state;
-    const entry = queue.find(({ waiters }) => waiters.some((waiter) => waiter.request === request));
-    const running = runningOf(this.#loop.state).find(([, { leases }]) => leases.includes(request));
-    return entry?.model ?? running?.[0] ?? null;
+    return this.#operator.modelOfRequest(request);
   }
 
   /** Why the pins could not be saved when that was tried last; null: they are. */
   pinsSaved(): Promise<string | null> {
-    return this.#pinsSaved;
+    return this.#pins.saved();
   }
 
   /** Stops a model whose files are to go, and waits until it has gone. Throws DownloadError where it may not be stopped. */
-  async stopForRemoval(model: ModelId): Promise<void> {
-    const gone = (): true | null => (this.#loop.state.models[model]?.instance == null ? true : null);
-    if (gone() === true) return;
-    const result = this.operate('unload', model);
-    const leaves = this.#loop.state.models[model]?.instance;
-    const isLeaving = leaves?.phase === 'stopping' || leaves?.draining != null;
-    if (!result.ok && !isLeaving) throw new DownloadError(result.message, 400);
-    await this.#turns.when(gone, null);
+  stopForRemoval(model: ModelId): Promise<void> {
+    return this.#operator.stopForRemoval(model);
   }
 
   preview(model: ModelId): PlanView {
@@ -450,7 +402,7 @@ export class Supervisor {
   async shutdown(): Promise<void> {
     const idle = (): true | null =>
       Object.values(this.#loop.state.models).every((model) => model.instance === null) || null;
-    this.#reload.close();
+    this.#catalog.close();
     this.#loop.dispatch({ type: 'shutdown' });
     // Screens that lose their connection now know why.
     this.#publisher.flush();
@@ -467,73 +419,6 @@ export class Supervisor {
   killAll(): void {
     this.#hands.children.killAll();
     this.#hands.measuring.killAll();
-  }
-
-  #watchChildren(children: Children): ChildWatch {
-    const { limits } = this.#options;
-    const loadTimeoutMillis = (model: ModelId): Millis =>
-      this.entry(model)?.loadTimeoutMillis ?? limits.loadTimeoutMillis;
-    const timeouts = this.entries()
-      .map(({ id }) => loadTimeoutMillis(id))
-      .filter((millis) => millis > 0);
-    return new ChildWatch({
-      loadTimeoutMillis,
-      shortestLoadTimeoutMillis: timeouts.length === 0 ? 0 : Math.min(...timeouts),
-      hangTimeoutMillis: limits.hangTimeoutMillis,
-      running: () => runningOf(this.#loop.state),
-      bytesOf: (generation) => children.bytesOf(generation),
-      cpuOf: readCpuTicks,
-      answers: async (generation, limitMillis) => {
-        const port = children.portOf(generation);
-        return port !== null && (await answersHealth(port, limitMillis));
-      },
-      dispatch: (event) => this.#loop.dispatch(event),
-    });
-  }
-
-  #specs(): readonly ModelSpec[] {
-    const { specOf } = this.#options;
-    return this.#hands.measuring.withKnown(this.#book.entries().map((entry) => specOf(entry, this.#devices.all)));
-  }
-
-  /** A driver has come up, or has been found to be there: models are laid out on what there is now. */
-  async #layOutAnew(): Promise<void> {
-    if (!this.#devicesChanged || !this.#isStarted) return;
-    this.#devicesChanged = false;
-    await this.#options.engine.lookAgain?.();
-    const { state } = this.#loop;
-    if (state.shuttingDown) return;
-    this.#loop.dispatch({ type: 'catalog', models: this.#specs(), pins: operatorsPins(state) });
-  }
-
-  #takeCatalog(catalog: LoadedCatalog): ReloadReport {
-    const before = this.#loop.state;
-    this.#book.replace(catalog.entries);
-    const models = this.#specs();
-    const change = changeBetween(before, models);
-    if (!before.shuttingDown) this.#loop.dispatch({ type: 'catalog', models, pins: operatorsPins(before) });
-    const lines = linesOf(catalog);
-    this.notice(...newLines(this.#catalogLines, lines));
-    this.#catalogLines = lines;
-    for (const model of change.removed) this.#modelEvents.tell({ model, event: 'model_remove' });
-    this.#modelEvents.tell({ model: '*', event: 'models_reload' });
-    const report = { ...change, errors: catalog.errors.map(({ message }) => message) };
-    this.#reloads.tell(report);
-    return report;
-  }
-
-  #withActivity(device: SchedulerDeviceView): DeviceView {
-    const percent = this.#lastSample.activity?.[device.name]?.utilizationPercent ?? null;
-    return percent === null ? device : { ...device, utilizationPercent: Math.round(percent) };
-  }
-
-  #withLog(model: SchedulerModelView): ModelView {
-    const { id, lastExit } = model;
-    if (lastExit === null) return { ...model, lastExit };
-    return {
-      ...model,
-      lastExit: { ...lastExit, lastLines: this.#hands.children.lastLinesOf(id, lastExit.generation) },
-    };
   }
 
   /** What a child's tables say leaves out what the driver takes for it. */
@@ -556,32 +441,5 @@ export class Supervisor {
     this.#publisher.decided(turned.decisions);
     this.#publisher.changed();
     this.#turns.tell(turned);
-  }
-
-  /** An error that is over leaves the notices; once all are, that is said. */
-  #takeDeviceErrors(errors: readonly string[]): void {
-    const { gone, said } = deviceNotices(this.#deviceErrors, errors);
-    this.#deviceErrors = errors;
-    this.#replaceNotices(gone, said);
-  }
-
-  #replaceNotices(gone: readonly string[], notices: readonly string[]): void {
-    if (gone.length + notices.length === 0) return;
-    const kept = this.#info.notices.filter((notice) => !gone.includes(notice));
-    this.#info = { ...this.#info, notices: [...kept, ...notices].slice(-KEPT_NOTICES) };
-    this.#publisher.changed();
-    for (const notice of notices) this.#notices.tell(notice);
-  }
-
-  #savePins(pins: readonly ModelId[]): void {
-    this.#pinsSaved = this.#options.pins.save(pins).then(
-      () => null,
-      (error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        const message = `The pins could not be saved (${why}); they hold until this supervisor ends.`;
-        this.notice(message);
-        return message;
-      },
-    );
   }
 }

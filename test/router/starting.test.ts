@@ -20,7 +20,7 @@ it.runIf(process.platform === 'linux')(
     const models = ['--llama-server', FAKE, '--models-dir', directory];
     const args = ['serve', '--state-dir', join(directory, 'state'), '--port', String(port), ...models];
     // The first look at the devices takes a while.
-    const slow = dirname(fakeNvidiaSmi({ script: 'sleep 0.7; exit 9' }).file);
+    const slow = dirname(fakeNvidiaSmi({ script: 'sleep 0.7; echo No devices were found; exit 6' }).file);
     const env = { ...testEnvironment(directory), PATH: [slow, process.env['PATH'] ?? ''].join(delimiter) };
     const child = spawn(process.execPath, [LAUNCHER, ...args], { env, stdio: 'ignore' });
     const url = `http://127.0.0.1:${port}`;
