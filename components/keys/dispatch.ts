@@ -2,15 +2,14 @@ import { openDialog, rememberCommand, say, type LineInput } from '../../src/stor
 import { isTooSmall } from '../layout/allot.js';
 import { questionOf, type Answer } from '../layout/dialog.js';
 import { withoutLastCharacter } from '../text/width.js';
-import type { ScreenView } from '../view.js';
-import { refusalOf } from '../../src/client/sources.js';
+import { offers, type ScreenView } from '../view.js';
 import type { Ability, OperatorAction } from '../../src/client/types.js';
 import type { Command, CommandContext, Invocation } from './command.js';
 import { COMMANDS, commandForKey } from './commands.js';
 import { typedText } from './key-names.js';
 import { actOn } from './model-commands.js';
 import { searchLog } from './log-commands.js';
-import { complete, understand } from './palette.js';
+import { complete, understand, whyNotHere } from './palette.js';
 
 /** Does what a key stands for: an open question has the keys first, then a line being typed, then the commands. */
 export function dispatchKey(context: CommandContext, key: string): void {
@@ -34,10 +33,7 @@ export function dispatchPaste(context: CommandContext, text: string): void {
 }
 
 function runCommand(context: CommandContext, view: ScreenView, command: Command, how: Invocation): void {
-  const { source, readOnly } = view.options;
-  if (command.needs !== null && !source.can.has(command.needs)) {
-    say(context.screen, 'plain', refusalOf(source, command.name));
-  } else if (command.acts && readOnly) say(context.screen, 'plain', 'this screen is read-only');
+  if (!offers(view, command.needs, command.acts)) say(context.screen, 'plain', whyNotHere(command, view));
   else if (command.available(view)) command.run(context, view, how);
   else if (how.key === null && view.named !== null && isHarmless(command.needs)) {
     // Who types a name wants to know why not, and the supervisor knows best.

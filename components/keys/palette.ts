@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { refusalOf } from '../../src/client/sources.js';
 import type { ModelId } from '../../src/client/types.js';
 import { cleanText } from '../text/clean.js';
 import { offers, type ScreenView } from '../view.js';
@@ -15,6 +16,9 @@ export function understand(line: string, commands: readonly Command[], view: Scr
   const offered = commands.filter((command) => offers(view, command.needs, command.acts));
   const command = oneOf(offered, name, (each) => each.name);
   if (command === null) {
+    // One that there is, but not here, was not mistyped.
+    const known = commands.find((each) => each.name === name);
+    if (known !== undefined) return { problem: whyNotHere(known, view) };
     return {
       problem: `no command is called "${cut(name)}"${nearest(
         name,
@@ -32,6 +36,11 @@ export function understand(line: string, commands: readonly Command[], view: Scr
   return {
     problem: `${command.name} takes ${takes.slice(0, -1).join(', ')} or ${takes.at(-1) ?? ''}, not "${cut(rest)}"`,
   };
+}
+
+/** What this screen, or what it looks at, has against a command. */
+export function whyNotHere({ name, needs }: Command, { options: { source } }: ScreenView): string {
+  return needs !== null && !source.can.has(needs) ? refusalOf(source, name) : 'this screen is read-only';
 }
 
 function understandModel(command: Command, rest: string, view: ScreenView): Typed {

@@ -110,6 +110,17 @@ describe('a log on its page', () => {
     expect(world.text()).toContain('"nowhere" 0');
   });
 
+  it.each([60, 80, 100, 200])('never draws wider than the screen: %i columns', (columns) => {
+    const lines = Array.from({ length: 200 }, (_, index) => `${index} ${'wide 漢字 '.repeat(index % 40)}`);
+    const world = withLog({ model: 'phi-4', lines, dropped: 0, error: null }, { columns, rows: 16 });
+    world.press('/', ...Array.from('w'.repeat(80)), 'return');
+    for (const keys of [['g'], ['W'], ['pagedown'], ['space'], ['G'], ['W']]) {
+      world.press(...keys);
+      expect(world.lines()).toHaveLength(16);
+      for (const line of world.lines()) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+    }
+  });
+
   it('stands still while the view is frozen', () => {
     const world = withLog(numbered(50));
     world.press('space');

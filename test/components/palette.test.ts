@@ -112,11 +112,23 @@ describe('the palette', () => {
     const world = createScreenWorld(busySnapshot(), { options: { source: STOCK_ROUTER } });
     run(world, 'pin phi-4');
     expect(world.asked).toEqual([]);
-    expect(world.lines().at(-1)).toContain('no command is called "pin"');
+    expect(world.lines().at(-1)).toContain('a llama-server router has no pin');
     world.press('p');
     expect(world.lines().at(-1)).toContain('a llama-server router has no pin');
     run(world, 'load mixtral-8x7b');
     expect(world.asked).toEqual(['load mixtral-8x7b']);
+  });
+});
+
+describe('the palette of a screen that only looks', () => {
+  it('says so of what acts, and completes none of it', () => {
+    const world = createScreenWorld(busySnapshot(), { options: { readOnly: true } });
+    run(world, 'load mixtral-8x7b');
+    expect(world.asked).toEqual([]);
+    expect(world.lines().at(-1)).toContain('this screen is read-only');
+    world.press(':', 'l', 'o');
+    expect(world.lines().at(-1)).toContain(':lo_  logs');
+    expect(world.lines().at(-1)).not.toContain('load');
   });
 });
 
