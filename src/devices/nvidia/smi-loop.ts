@@ -27,6 +27,8 @@ interface Running {
 
 /** How many GPUs there are, so that a whole look can be told, and when it was taken. */
 const OWN_FIELDS = 'count,timestamp';
+const HUNG = 'nvidia-smi hung while it went on looking; it is started anew for each look meanwhile';
+const ENDED = 'nvidia-smi ended while it went on looking; it is started anew for each look meanwhile';
 const LONGEST_PAUSE_MILLIS: Millis = 60_000;
 /** Looks that may be missed before it counts as hung; and no less than this on a machine that is busy. */
 const MISSED_LOOKS = 4;
@@ -44,6 +46,7 @@ export class SmiLoop {
   #running: Running | null = null;
   #failures = 0;
   #pausedUntil: Millis = -Infinity;
+  #trouble: string | null = null;
 
   constructor(options: SmiLoopOptions) {
     this.#options = { startLimitMillis: 8000, pauseMillis: 1000, ...options };
@@ -52,6 +55,11 @@ export class SmiLoop {
   /** The pid of the program, or null while there is none. */
   get pid(): number | null {
     return this.#running?.process.pid ?? null;
+  }
+
+  /** What became of it, until one looks again; null: all is well. */
+  get trouble(): string | null {
+    return this.#trouble;
   }
 
   /**
@@ -66,7 +74,7 @@ export class SmiLoop {
     }
     const running = this.#running;
     if (running.looks === 0) {
-      if (performance.now() - running.startedAt > this.#options.startLimitMillis) this.#fail(running);
+      if (performance.now() - running.startedAt > this.#options.startLimitMillis) this.#fail(running, HUNG);
       return null;
     }
     const { promise, resolve } = Promise.withResolvers<Rows | null>();
@@ -74,7 +82,7 @@ export class SmiLoop {
     running.waiting.add(waiter);
     const patience = Math.max(LEAST_PATIENCE_MILLIS, periodMillis * MISSED_LOOKS);
     const timer = setTimeout(() => {
-      this.#fail(running);
+      this.#fail(running, HUNG);
       resolve(null);
     }, patience);
     const ended = (): void => resolve(null);
@@ -107,8 +115,8 @@ export class SmiLoop {
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (this.#running === running) this.#read(running, line);
     });
-    child.once('error', () => this.#fail(running));
-    child.once('close', () => this.#fail(running));
+    child.once('error', () => this.#fail(running, ENDED));
+    child.once('close', () => this.#fail(running, ENDED));
     return running;
   }
 
@@ -117,7 +125,7 @@ export class SmiLoop {
     const readAt = parseTimestamp(timestamp);
     // Not a row: the driver's words, which are said in full to whoever asks it afresh.
     if (!/^[1-9]\d*$/u.test(count) || readAt === null || row.length !== running.fields.split(',').length) {
-      this.#fail(running);
+      this.#fail(running, ENDED);
       return;
     }
     running.open.push(row);
@@ -127,13 +135,15 @@ export class SmiLoop {
     running.open = [];
     running.openedAt = Infinity;
     running.looks += 1;
+    this.#trouble = null;
     if (running.looks === WELL_AFTER_LOOKS) this.#failures = 0;
     for (const { since, resolve } of running.waiting) if (openedAt >= since) resolve(rows);
   }
 
-  #fail(running: Running): void {
+  #fail(running: Running, trouble: string): void {
     if (this.#running !== running) return;
     this.close();
+    this.#trouble = trouble;
     const { pauseMillis } = this.#options;
     this.#pausedUntil = performance.now() + Math.min(LONGEST_PAUSE_MILLIS, pauseMillis * 2 ** this.#failures);
     this.#failures += 1;

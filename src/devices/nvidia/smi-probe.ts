@@ -112,7 +112,9 @@ export function createNvidiaSmiProbe(options: NvidiaSmiProbeOptions = {}): Devic
     async sample(trees) {
       inFlight ??= read(trees).finally(() => (inFlight = null));
       const { readings, ...rest } = await readingsOf(await inFlight, visibleDevices, 'nvidia-smi');
-      return { ...(await attribution.attribute(readings, trees)), ...rest };
+      const remark = loop.trouble;
+      const remarked = remark === null ? readings : readings.map((reading) => ({ remark, ...reading }));
+      return { ...(await attribution.attribute(remarked, trees)), ...rest };
     },
     close: () => loop.close(),
   };

@@ -89,28 +89,31 @@ describe.runIf(process.platform === 'linux')('an nvidia-smi that goes on looking
   });
 
   it.each([
-    ['ends', 'die', ''],
-    ['hangs in the middle of a line', 'hang', ''],
+    ['ends', 'die', '', 'ended'],
+    ['hangs in the middle of a line', 'hang', '', 'hung'],
     [
       'prints the words of its driver',
       'words',
       'Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost\n',
+      'ended',
     ],
-  ])('is done without while it %s, and is back after that', async (_case, name, content) => {
+  ])('is done without while it %s, and is back after that', async (_case, name, content, said) => {
     const { file, at, loops } = program();
     const one = probeOf(file);
     await until('it looks', async () => (await one.sample(TREES), loops() > 0));
     writeFileSync(at(name), content);
     const seen = loops();
     const readings = new Set<number>();
-    await until('another one was started', async () => {
+    const remarks = new Set<string>();
+    await until('another one was started, and it was said', async () => {
       const { devices } = await one.sample(TREES);
       readings.add(devices.length);
-      return loops() > seen;
+      remarks.add(devices[0]?.remark ?? '');
+      return loops() > seen && [...remarks].some((remark) => remark.includes(said));
     });
     expect([...readings], 'every sample was whole').toEqual([2]);
     rmSync(at(name));
-    expect((await one.sample(TREES)).devices).toHaveLength(2);
+    await until('all is well', async () => (await one.sample(TREES)).devices[0]?.remark === undefined);
   });
 
   it('gives nothing that was read before it was asked for', async () => {
