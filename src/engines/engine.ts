@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../catalog/entry.js';
 import type { OptionTable } from '../catalog/option-table.js';
-import type { DeviceReading } from '../scheduler/events.js';
+import type { DeviceReading, DeviceReport } from '../scheduler/events.js';
 import type { ExitClass, Placement } from '../scheduler/state.js';
 import type { Bytes, DeviceName } from '../scheduler/units.js';
 import type { DeviceNames } from './device-names.js';
@@ -88,6 +88,11 @@ export interface Engine {
   readonly devices?: readonly DeviceName[] | null;
   /** Asks them again, since a driver has come up. Never rejects. Absent: nothing would change. */
   lookAgain?(): Promise<void>;
+  /**
+   * What a program of its children's sees of the devices now; for those that no probe can be had for. It may take a
+   * driver's context for a moment, which then counts as in use. Never rejects. Absent: it cannot tell.
+   */
+  reportDevices?(): Promise<readonly DeviceReport[]>;
   capabilities(): EngineCapabilities;
   command(launch: Launch): Command;
   /**

@@ -30,6 +30,7 @@ const EVENT_TYPES: Readonly<Record<Event['type'], true>> = {
   parked: true,
   measured: true,
   corrected: true,
+  reported: true,
   margin: true,
   exited: true,
   stalled: true,

@@ -203,6 +203,7 @@ function isStray(state: State, event: Event): boolean {
     case 'request-ended':
     case 'measured':
     case 'corrected':
+    case 'reported':
     case 'margin':
     case 'operator':
     case 'timer':

@@ -120,6 +120,8 @@ export type EventBody =
       readonly fingerprint: string;
       readonly placements: readonly Placement[];
     }
+  /** What the engine's program says of devices that no probe can be had for; no child of ours has allocated there. */
+  | { readonly type: 'reported'; readonly reports: readonly DeviceReport[] }
   /** The operator sets the margin of one device. */
   | { readonly type: 'margin'; readonly device: DeviceName; readonly marginBytes: Bytes }
   | {

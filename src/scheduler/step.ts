@@ -13,6 +13,7 @@ import { planQueue } from './plan-queue.js';
 import { dropEntry, rejectWaiters } from './queue.js';
 import { onMargin, setMargins } from './margins.js';
 import { cancelMeasuring, onCorrected, onMeasured, onMeasureLimit, startMeasuring } from './measure.js';
+import { takeReports } from './reports.js';
 import { runningOf } from './running.js';
 import { onSample } from './samples.js';
 import { onHung, onStalled } from './silence.js';
@@ -122,6 +123,9 @@ function handle(turn: Turn, event: Event): void {
       return;
     case 'corrected':
       onCorrected(turn, event);
+      return;
+    case 'reported':
+      takeReports(turn, event.reports, null);
       return;
     case 'margin':
       onMargin(turn, event);

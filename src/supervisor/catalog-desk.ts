@@ -57,9 +57,8 @@ export class CatalogDesk {
     return this.#book;
   }
 
-  /** The devices that were ever read. */
-  get devices(): readonly DeviceReading[] {
-    return this.#devices.read;
+  get devices(): Pick<KnownDevices, 'read' | 'all'> {
+    return this.#devices;
   }
 
   /** The scheduler knows its models from now on; pinned ones, and those to be loaded at the start, begin to load. */

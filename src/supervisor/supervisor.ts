@@ -47,6 +47,7 @@ import { runEffect, type Hands } from './run-effect.js';
 import { snapshotOf, viewOf } from './snapshot-of.js';
 import { Timers } from './timers.js';
 import { TurnListeners } from './turn-listeners.js';
+import { UnprobedDevices } from './unprobed-devices.js';
 import { watchChildren, type SilenceLimits } from './watch-children.js';
 
 export interface SupervisorOptions {
@@ -136,8 +137,13 @@ export class Supervisor {
     const reload = this.#catalog.reload.bind(this.#catalog);
     this.downloads = new Downloads({ ...options.hub, tell, notice, reload });
     const { book } = this.#catalog;
-    const devices = (): readonly DeviceReading[] => this.#catalog.devices;
-    const contexts = new Contexts({ engine, store: options.measurements, devices });
+    const devices = (): readonly DeviceReading[] => this.#catalog.devices.read;
+    const contexts = new Contexts({
+      engine,
+      store: options.measurements,
+      devices: () => this.#catalog.devices.all,
+    });
+    const unprobed = new UnprobedDevices({ engine, state, dispatch });
     const children = new Children({
       engine,
       dispatch: (event) => this.#fromChild(event),
@@ -172,6 +178,7 @@ export class Supervisor {
           dispatch(event);
           this.#learn();
           void this.#catalog.followDevices();
+          if (event.type === 'sample') void unprobed.askAbout(event.failures ?? []);
         },
         isFollowed: () => this.#publisher.isHeard,
         onErrors: (errors) => this.#board.takeDeviceErrors(errors),

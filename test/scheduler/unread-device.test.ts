@@ -149,6 +149,19 @@ describe('a GPU that no probe will ever read', () => {
     });
   });
 
+  it('is as large as the engine’s program says, where it does', () => {
+    const stage = machine(UNASKED);
+    stage.request('gpu');
+    expect(stage.did('spawn')).toEqual([]);
+    stage.play({ type: 'reported', reports: [{ name: 'CUDA0', totalBytes: 24 * GIB, freeBytes: 9 * GIB }] });
+    expect(stage.did('spawn')).toEqual(['gpu']);
+    look(stage, UNASKED);
+    const { totalBytes, externalBytes, sampledAt, problem } = project(stage.state).devices.find(
+      ({ name }) => name === 'CUDA0',
+    ) ?? { totalBytes: 0 };
+    expect([totalBytes, externalBytes, sampledAt, problem]).toEqual([24 * GIB, 15 * GIB, null, null]);
+  });
+
   it('is refused where no child can tell either', () => {
     const stage = machine(UNASKED);
     const request = stage.request('gpu');

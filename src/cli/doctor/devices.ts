@@ -18,6 +18,8 @@ export interface DevicesFound {
 
 /** What becomes of models while a GPU cannot be read; see the admission of the scheduler. */
 const MEANWHILE = 'nothing is loaded there until it can be: models that need it wait, and are refused after 30 s';
+/** The same where no probe can be had at all. */
+const WITHOUT_PROBE = 'what the engine says of its size counts; without that, models that need it are refused';
 
 /**
  * Takes one real sample, just as serving does, and says what each device's probe knows and does not know.
@@ -36,8 +38,8 @@ export async function lookAtDevices(
       devices,
       findings: [
         ...devices.flatMap(findingsOf),
-        ...failures.map(({ devices: names, message }) => {
-          const text = names.length === 0 ? message : `${message}; ${MEANWHILE}`;
+        ...failures.map(({ devices: names, message, lasting = false }) => {
+          const text = names.length === 0 ? message : `${message}; ${lasting ? WITHOUT_PROBE : MEANWHILE}`;
           return found(names.join(', ') || 'probe', 'warn', text, adviceFor(message));
         }),
         ...(gpus.length === 0 && failures.length === 0 ? [noGpu(probes.absent(), pciDirectory)] : []),

@@ -21,9 +21,12 @@ export async function describeServer(
   if (known?.devices != null && known.devices.machine === machine) return known;
   const [facts, listed] = await Promise.all([known ?? askServer(binary), readDeviceNames(binary)]);
   // No device may be a driver that is not up yet: that is asked again.
-  const devices = machine === null || listed === null || listed.names.length === 0 ? null : { machine, ...listed };
+  const devices =
+    machine === null || listed === null || listed.names.length === 0 ? null : { machine, names: listed.names };
   if (facts.options !== null) cache.put(build, { ...facts, devices });
-  return { ...facts, devices: listed === null ? null : { machine: machine ?? '', ...listed } };
+  if (listed === null) return { ...facts, devices: null };
+  const { reports: _, ...said } = listed;
+  return { ...facts, devices: { machine: machine ?? '', ...said } };
 }
 
 /** What a tool beside it says of itself: its options alone. */

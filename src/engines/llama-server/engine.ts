@@ -80,6 +80,7 @@ export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engi
     get devices() {
       return devices;
     },
+    reportDevices: async () => (await readDeviceNames(binary))?.reports ?? [],
     async lookAgain() {
       if (blind === undefined) return;
       const listed = await readDeviceNames(binary);

@@ -1,4 +1,5 @@
-import type { DeviceName, Millis } from '../../scheduler/units.js';
+import type { DeviceReport } from '../../scheduler/events.js';
+import { MIB, type DeviceName, type Millis } from '../../scheduler/units.js';
 import { askProgram } from './ask-program.js';
 
 const LIMIT_MILLIS: Millis = 10_000;
@@ -8,6 +9,8 @@ export interface ListedDevices {
   readonly names: readonly DeviceName[];
   /** Why it has none although it was built for some, in its library's words; absent: it was not, or has some. */
   readonly failure?: string;
+  /** How large they are, and what is free, as its driver says it to a program that uses them. */
+  readonly reports: readonly DeviceReport[];
 }
 
 /** As ggml says it of CUDA and its kin, when a driver does not start, or there is none. */
@@ -24,13 +27,25 @@ export async function readDeviceNames(binary: string): Promise<ListedDevices | n
   const names = exitCode === 0 ? parseDeviceList(stdout) : null;
   if (names === null) return null;
   const failure = FAILURE.exec(`${stderr}\n${stdout}`)?.[0].trim();
-  return { names, ...(names.length > 0 || failure === undefined ? {} : { failure }) };
+  const reports = parseDeviceReports(stdout);
+  return { names, reports, ...(names.length > 0 || failure === undefined ? {} : { failure }) };
 }
 
 /** Reads lines such as `  CUDA0: NVIDIA GeForce RTX 3090 (24576 MiB, 24000 MiB free)` below the heading. */
 export function parseDeviceList(text: string): readonly DeviceName[] | null {
+  return linesBelowHeading(text)?.flatMap((line) => /^\s+(\S+?): .*MiB/.exec(line)?.[1] ?? []) ?? null;
+}
+
+function parseDeviceReports(text: string): readonly DeviceReport[] {
+  return (linesBelowHeading(text) ?? []).flatMap((line): DeviceReport[] => {
+    const [, name, total, free] = /^\s+(\S+?): .*\((\d+) MiB, (\d+) MiB free\)\s*$/.exec(line) ?? [];
+    if (name === undefined || Number(total) === 0) return [];
+    return [{ name, totalBytes: Number(total) * MIB, freeBytes: Number(free) * MIB }];
+  });
+}
+
+function linesBelowHeading(text: string): readonly string[] | null {
   const lines = text.split(/\r?\n/);
   const heading = lines.findIndex((line) => line.startsWith('Available devices:'));
-  if (heading === -1) return null;
-  return lines.slice(heading + 1).flatMap((line) => /^\s+(\S+?): .*MiB/.exec(line)?.[1] ?? []);
+  return heading === -1 ? null : lines.slice(heading + 1);
 }

@@ -65,6 +65,7 @@ describe.runIf(process.platform !== 'win32')('llama-server is found', () => {
     writeFileSync(join(directory, 'devices'), 'Available devices:\n  CUDA0: it (1 MiB, 1 MiB free)\n');
     await engine.lookAgain?.();
     expect(engine.devices).toEqual(['CUDA0']);
+    expect(await engine.reportDevices?.()).toEqual([{ name: 'CUDA0', totalBytes: 2 ** 20, freeBytes: 2 ** 20 }]);
     writeFileSync(join(directory, 'devices'), 'Available devices:\n');
     await engine.lookAgain?.();
     expect(engine.devices, 'one that sees some is not asked').toEqual(['CUDA0']);
