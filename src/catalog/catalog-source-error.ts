@@ -13,12 +13,6 @@ export class CatalogSourceError extends Error {
 /** What the operating system said, in words for a sentence, e.g. `permission denied`. */
 export function describeSystemError(error: unknown): string {
   const code = systemErrorCode(error);
-  if (code !== null) return describeSystemCode(code);
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The same of an error's code, e.g. `EACCES`. */
-export function describeSystemCode(code: string): string {
   switch (code) {
     case 'ENOENT':
       return 'it does not exist';
@@ -32,7 +26,7 @@ export function describeSystemCode(code: string): string {
     case 'ELOOP':
       return 'its links form a circle';
     default:
-      return code;
+      return code ?? (error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
 import { gguf } from '@huggingface/gguf';
 
 // Runs in a worker thread: a vocabulary of 200,000 tokens takes the library a quarter of a second without a pause.
@@ -17,30 +17,15 @@ export interface GgufFacts {
   readonly neededBytes: number;
 }
 
-/** What is asked of a file: what it is, or, where its size is known, what its header says. */
 export interface HeaderRequest {
   readonly id: number;
   readonly path: string;
-  readonly sizeBytes: number | null;
+  readonly sizeBytes: number;
 }
 
 export type HeaderReply =
   | { readonly id: number; readonly ok: true; readonly facts: GgufFacts }
-  | { readonly id: number; readonly ok: true; readonly file: FoundFile }
-  | { readonly id: number; readonly ok: false; readonly reason: string; readonly code?: string };
-
-/** What the file system says of a path, links followed. */
-export interface FoundFile {
-  readonly isFile: boolean;
-  readonly sizeBytes: number;
-  /** Milliseconds since the epoch. */
-  readonly modifiedAt: number;
-}
-
-/** Where the thread tells the number of the request that it is busy with: a thread that hangs can tell nothing. */
-export interface HeaderWorkerData {
-  readonly busyWith: Int32Array;
-}
+  | { readonly id: number; readonly ok: false; readonly reason: string };
 
 const MIB = 1024 * 1024;
 const LONGEST_HEADER_BYTES = 64 * MIB;
@@ -85,41 +70,11 @@ const BLOCKS: Readonly<Record<number, readonly [weights: number, bytes: number]>
 
 class HeaderProblem extends Error {}
 
-/** Answers go together, but none waits for long. */
-const TOGETHER_MILLIS = 10;
-
-const busyWith = (workerData as HeaderWorkerData | null)?.busyWith;
-let before = Promise.resolve();
-
-// One after the other: a message that comes while another is worked on waits.
-parentPort?.on('message', (requests: readonly HeaderRequest[]) => {
-  before = before.then(() => answer(requests));
+parentPort?.on('message', (request: HeaderRequest) => {
+  void readHeader(request).then((reply) => parentPort?.postMessage(reply));
 });
 
-async function answer(requests: readonly HeaderRequest[]): Promise<void> {
-  let replies: HeaderReply[] = [];
-  let since = performance.now();
-  for (const request of requests) {
-    if (busyWith !== undefined) Atomics.store(busyWith, 0, request.id);
-    replies.push(request.sizeBytes === null ? findFile(request) : await readHeader(request, request.sizeBytes));
-    if (performance.now() - since < TOGETHER_MILLIS) continue;
-    parentPort?.postMessage(replies);
-    [replies, since] = [[], performance.now()];
-  }
-  if (replies.length > 0) parentPort?.postMessage(replies);
-}
-
-function findFile({ id, path }: HeaderRequest): HeaderReply {
-  try {
-    const stats = statSync(path);
-    return { id, ok: true, file: { isFile: stats.isFile(), sizeBytes: stats.size, modifiedAt: stats.mtimeMs } };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    return { id, ok: false, reason: reasonOf(error), code };
-  }
-}
-
-async function readHeader({ id, path }: HeaderRequest, sizeBytes: number): Promise<HeaderReply> {
+async function readHeader({ id, path, sizeBytes }: HeaderRequest): Promise<HeaderReply> {
   let descriptor: number | null = null;
   try {
     descriptor = openSync(path, 'r');

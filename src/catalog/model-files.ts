@@ -1,6 +1,8 @@
-import { readdir } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Bytes } from '../scheduler/units.js';
+import { describeSystemError } from './catalog-source-error.js';
 import type { FileIdentity, GgufSummary, ModelFiles } from './entry.js';
 import type { HeaderReader, HeaderReading } from './gguf-header.js';
 import { summariseHeader } from './gguf-summary.js';
@@ -86,19 +88,20 @@ async function inspectFile(path: string, headers: HeaderReader): Promise<FileLoo
     reading,
     problem: `${quote(basename(path))} ${reason}`,
   });
-  const found = await headers.find(path);
-  if (!found.ok) {
-    const problem = `"${printable(path, LONGEST_PATH)}" cannot be used: ${found.reason}`;
+  let stats: Stats;
+  try {
+    stats = await stat(path);
+  } catch (error) {
+    const problem = `"${printable(path, LONGEST_PATH)}" cannot be used: ${describeSystemError(error)}`;
     return { stamp: null, reading: null, problem };
   }
-  const { isFile, sizeBytes, modifiedAt } = found.file;
-  if (!isFile) return because('is not a regular file', null);
-  const stamp: FileIdentity = { path, sizeBytes, modifiedAt };
+  if (!stats.isFile()) return because('is not a regular file', null);
+  const stamp: FileIdentity = { path, sizeBytes: stats.size, modifiedAt: stats.mtimeMs };
   const reading = await headers.read(stamp);
   if (!reading.ok) return because(reading.reason, stamp);
   const { neededBytes } = reading.facts;
-  if (neededBytes > sizeBytes) {
-    return because(`is truncated: ${sizeOf(sizeBytes, neededBytes)}; download it again`, stamp, reading);
+  if (neededBytes > stats.size) {
+    return because(`is truncated: ${sizeOf(stats.size, neededBytes)}; download it again`, stamp, reading);
   }
   return { stamp, reading, problem: null };
 }
