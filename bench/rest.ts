@@ -4,7 +4,6 @@
  * (see test/real/rig.ts). Exit code 1 over the budget: 1 % of a core, 120 MB, without the child that reads NVML, which is
  * shown beside it.
  */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,31 +15,17 @@ import { ask } from '../test/real/clients.js';
 import { Machine } from '../test/real/machine.js';
 import { findRig } from '../test/real/rig.js';
 import { PINNED, Supervised } from '../test/real/supervised.js';
+import { cpuSeconds, residentBytes } from '../test/support/process-cost.js';
 import { execa } from 'execa';
 
 const CPU_BUDGET_SHARE = 0.01;
 const MEMORY_BUDGET_BYTES = 120e6;
 /** A young child is looked at more closely for a while. */
 const SETTLING_MILLIS = 15_000;
-const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 interface Cost {
   readonly cpuShare: number;
   readonly residentBytes: number;
-}
-
-/** CPU seconds that a process has used itself (proc(5), stat: utime and stime). */
-function cpuSeconds(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const [user, system] = text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13);
-  return (Number(user) + Number(system)) / TICKS_PER_SECOND;
-}
-
-function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? NaN) * 1024;
 }
 
 /** Its child that reads NVML; null where there is none. */

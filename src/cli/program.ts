@@ -9,7 +9,6 @@ import type { MeasureFlags } from './measure.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { psCommand } from './ps.js';
 import { attachCommand, screenCommand } from './screen-command.js';
-import { serveCommand } from './serve-command.js';
 import type { SimulateOptions } from './simulate.js';
 import { addScreenFlags, readScreenFlags } from './screen-flags.js';
 import { addServeFlags } from './serve-flags.js';
@@ -36,7 +35,8 @@ Examples:
 
 /**
  * The whole command line, described once: it is what runs, and what help, completion and the manual page are made of.
- * Commands that a supervisor has no part in are loaded when they run: serving does without what they need.
+ * What only one command needs is loaded when that runs: serving does without the others, and they without all
+ * that serves.
  * @param args without node and script; they only matter to what runs
  */
 export function describeProgram(args: readonly string[] = []): Command {
@@ -51,7 +51,10 @@ export function describeProgram(args: readonly string[] = []): Command {
 
   passOn(addScreenFlags(addServeFlags(program))).action((_flags, command: Command) => screenCommand(command, args));
   passOn(addServeFlags(program.command('serve').description('router and scheduler without a screen'))).action(
-    (_flags, command: Command) => serveCommand(command, args.slice(args.indexOf('serve') + 1)),
+    async (_flags, command: Command) => {
+      const { serveCommand } = await import('./serve-command.js');
+      await serveCommand(command, args.slice(args.indexOf('serve') + 1));
+    },
   );
 
   addScreenFlags(

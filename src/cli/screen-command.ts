@@ -6,7 +6,6 @@ import type { SupervisorClient } from '../client/types.js';
 import { pathsFor, type Paths } from '../supervisor/paths.js';
 import { asksForNothing } from './args-for-serve.js';
 import { runningSupervisor, startInBackground } from './background.js';
-import { serveCommand } from './serve-command.js';
 import { readServeFlags } from './serve-flags.js';
 import { clientFor, type ClientFlags } from './client-flags.js';
 import { readScreenFlags, type ScreenFlags } from './screen-flags.js';
@@ -15,12 +14,13 @@ import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
 /** `llm-tui`: the supervisor in the background, unless one runs already, and a screen attached to it. */
 export async function screenCommand(command: Command, args: readonly string[]): Promise<void> {
   if (!process.stdout.isTTY || !process.stdin.isTTY) {
+    const { serveCommand } = await import('./serve-command.js');
     await serveCommand(command, args);
     return;
   }
   const { stateDir, startedWith } = readServeFlags(command, args);
   const paths = pathsFor(stateDir);
-  const started = await startUnlessRunning(paths, args, startedWith);
+  const [started] = await Promise.all([startUnlessRunning(paths, args, startedWith), loadScreen()]);
   const client = connectSupervisor({ socketPath: paths.socket }, { owner: started });
   await showScreen(client, started, readScreenFlags(command));
 }
@@ -68,6 +68,11 @@ export async function attachCommand(flags: ClientFlags, screen: ScreenFlags): Pr
   await showScreen(client, false, screen);
 }
 
+/** Ink and React: they are loaded while a supervisor starts, and commands without a screen start faster without them. */
+function loadScreen(): Promise<typeof import('../../components/render.js')> {
+  return import('../../components/render.js');
+}
+
 /** Where processors are short, drawing waits, and no token of a stream does. */
 const SCREEN_PRIORITY = constants.priority.PRIORITY_LOW;
 
@@ -86,8 +91,7 @@ export async function showScreen(
   flags: ScreenFlags & { readonly hostLabel?: string },
 ): Promise<void> {
   giveWayToStreams();
-  // Ink and React load only here: commands without a screen start faster without them.
-  const { runScreen } = await import('../../components/render.js');
+  const { runScreen } = await loadScreen();
   const outcome = await runScreen({ client, ownsSupervisor, attachCommand: attachCommandLine(), ...flags });
   client.close();
   if (outcome.message !== null) process.stdout.write(`${outcome.message}\n`);

@@ -1,4 +1,4 @@
-import { Agent, request, type Dispatcher } from 'undici';
+import http, { type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 
 /** Where a supervisor listens: its socket on this machine, or a URL. */
 export type SupervisorTarget = { readonly socketPath: string } | { readonly url: string; readonly apiKey?: string };
@@ -33,37 +33,36 @@ export interface SupervisorHttp {
 export function supervisorHttp(target: SupervisorTarget): SupervisorHttp {
   const base = 'url' in target ? new URL(withSlash(target.url)) : new URL('http://localhost/');
   const name = 'url' in target ? target.url : target.socketPath;
-  const dispatcher = new Agent({
-    // Stopping a model takes as long as it takes.
-    bodyTimeout: 0,
-    headersTimeout: 0,
-    connect: 'url' in target ? { timeout: 10_000 } : { socketPath: target.socketPath, timeout: 10_000 },
-  });
+  const connections = connectionsTo(base.protocol);
   const headers: Record<string, string> =
     'url' in target && target.apiKey !== undefined ? { authorization: `Bearer ${target.apiKey}` } : {};
 
-  async function ask(
-    method: 'GET' | 'POST',
-    path: string,
-    body?: unknown,
-    stream: { signal?: AbortSignal; bodyTimeout?: number } = {},
-  ): Promise<Dispatcher.ResponseData> {
-    const reply = await request(new URL(path, base), {
-      method,
-      dispatcher,
-      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...stream,
-    });
-    if (reply.statusCode >= 200 && reply.statusCode < 300) return reply;
-    const said = await reply.body.text();
-    throw new SupervisorRefusal(refusalSentence(name, reply.statusCode, said), reply.statusCode);
+  async function ask(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<Reply> {
+    const { request, agent } = await connections;
+    const text = body === undefined ? null : JSON.stringify(body);
+    const reply = await replyTo(
+      request(new URL(path, base), {
+        method,
+        agent,
+        headers:
+          text === null
+            ? headers
+            : { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+        ...('url' in target ? {} : { socketPath: target.socketPath }),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+      text,
+    );
+    reply.setEncoding('utf8');
+    const { statusCode = 0 } = reply;
+    if (statusCode >= 200 && statusCode < 300) return reply;
+    throw new SupervisorRefusal(refusalSentence(name, statusCode, await textOf(reply)), statusCode);
   }
 
   return {
     name,
     async json(method, path, body) {
-      const text = await (await ask(method, path, body)).body.text();
+      const text = await textOf(await ask(method, path, body));
       try {
         return JSON.parse(text) as unknown;
       } catch {
@@ -71,14 +70,65 @@ export function supervisorHttp(target: SupervisorTarget): SupervisorHttp {
       }
     },
     async stream(path, signal) {
-      const reply = await ask('GET', path, undefined, { signal, bodyTimeout: SILENCE_MILLIS });
-      reply.body.setEncoding('utf8');
-      return reply.body as AsyncIterable<string>;
+      const reply = await ask('GET', path, undefined, signal);
+      reply.setTimeout(SILENCE_MILLIS, () => reply.destroy(new Failure(SILENT)));
+      return reply as AsyncIterable<string>;
     },
     close() {
-      void dispatcher.destroy();
+      void connections.then(({ agent }) => agent.destroy());
     },
   };
+}
+
+type Reply = IncomingMessage;
+
+interface Connections {
+  readonly request: typeof http.request;
+  readonly agent: Agent;
+}
+
+/** TLS is loaded only where it is spoken. */
+async function connectionsTo(protocol: string): Promise<Connections> {
+  const { Agent: Made, request } = protocol === 'https:' ? await import('node:https') : http;
+  return { request, agent: new Made({ keepAlive: true }) };
+}
+
+/** How long a connection may take to come about. */
+const CONNECT_MILLIS = 10_000;
+
+/** Codes of failures that are ours to notice. */
+const SILENT = 'SILENT';
+const NO_CONNECTION = 'NO_CONNECTION';
+
+class Failure extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** Sends the request; the reply as soon as its head is there, however long that takes once there is a connection. */
+function replyTo(request: ClientRequest, body: string | null): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => request.destroy(new Failure(NO_CONNECTION)), CONNECT_MILLIS);
+    const connected = (): void => clearTimeout(timer);
+    request.once('socket', (socket) => {
+      if (socket.connecting) socket.once('connect', connected);
+      else connected();
+    });
+    request.once('close', connected);
+    request.once('response', resolve);
+    request.on('error', reject);
+    request.end(body ?? undefined);
+  });
+}
+
+async function textOf(reply: Reply): Promise<string> {
+  let text = '';
+  for await (const piece of reply as AsyncIterable<string>) text += piece;
+  return text;
 }
 
 /** A failed request in one sentence. */
@@ -93,11 +143,11 @@ export function failureSentence(name: string, error: unknown): string {
     case 'EACCES':
       return `The socket ${name} belongs to another user.`;
     case 'ECONNRESET':
-    case 'UND_ERR_SOCKET':
+    case 'EPIPE':
       return `The connection to ${name} broke off.`;
-    case 'UND_ERR_BODY_TIMEOUT':
+    case SILENT:
       return `${name} has been silent for too long.`;
-    case 'UND_ERR_CONNECT_TIMEOUT':
+    case NO_CONNECTION:
       return `${name} did not answer within 10 s.`;
     case 'ENOTFOUND':
       return `The host name in ${name} is not known.`;

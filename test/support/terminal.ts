@@ -8,6 +8,13 @@ export interface TerminalExit {
   readonly signal: number;
 }
 
+/** A piece of what a program has written. */
+export interface TerminalWrite {
+  /** By this process's `performance.now()`. */
+  readonly atMillis: number;
+  readonly bytes: number;
+}
+
 /** A real program in a real pseudo-terminal, with a screen that can be read. */
 export interface TestTerminal extends AsyncDisposable {
   readonly pid: number;
@@ -23,6 +30,8 @@ export interface TestTerminal extends AsyncDisposable {
   cursorVisible(): boolean;
   /** Everything the program has written so far. */
   output(): string;
+  /** When it has written how much: one for each piece that was read. */
+  writes(): readonly TerminalWrite[];
   /** Resolves once the screen has this on it, and fails with the screen as it is when that takes too long. */
   waitFor(wanted: string | RegExp | ((lines: readonly string[]) => boolean), limitMillis?: number): Promise<void>;
   /** Resolves once the program has written nothing for so long. */
@@ -56,6 +65,7 @@ export function startTerminal(command: TerminalCommand): TestTerminal {
     env: { ...process.env, CI: 'false', TERM: 'xterm-256color', ...command.env },
   });
   let written = '';
+  const writes: TerminalWrite[] = [];
   let lastWrite = performance.now();
   let exit: TerminalExit | null = null;
   const watchers = new Set<() => void>();
@@ -65,6 +75,7 @@ export function startTerminal(command: TerminalCommand): TestTerminal {
   child.onData((data) => {
     written += data;
     lastWrite = performance.now();
+    writes.push({ atMillis: lastWrite, bytes: Buffer.byteLength(data) });
     screen.write(data, notify);
   });
   const exited = new Promise<TerminalExit>((resolve) =>
@@ -105,6 +116,7 @@ export function startTerminal(command: TerminalCommand): TestTerminal {
     onAlternateScreen: () => screen.buffer.active.type === 'alternate',
     cursorVisible: () => written.lastIndexOf('\u001b[?25h') > written.lastIndexOf('\u001b[?25l'),
     output: () => written,
+    writes: () => writes,
     async waitFor(wanted, limitMillis = LIMIT_MILLIS) {
       const reached = (): boolean => {
         if (typeof wanted === 'function') return wanted(lines());
