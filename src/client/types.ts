@@ -1,5 +1,6 @@
 import type { Decision } from '../scheduler/decisions.js';
 import type { OperatorAction } from '../scheduler/events.js';
+import type { OutOfMemoryReport } from '../scheduler/memory-history.js';
 import type {
   DeviceView as SchedulerDeviceView,
   QueueView,
@@ -11,6 +12,7 @@ import type { Millis, ModelId } from '../scheduler/units.js';
 
 export type { Asker, Decision, DecisionKind, DeviceFigures, PassedOver, Victim } from '../scheduler/decisions.js';
 export type { ForeignProcess, OperatorAction } from '../scheduler/events.js';
+export type { MemoryChange, OutOfMemoryReport } from '../scheduler/memory-history.js';
 export type { DeviceSegment, ModelWord, QueueView } from '../scheduler/snapshot.js';
 export type { StopReason } from '../scheduler/state.js';
 export type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from '../scheduler/units.js';
@@ -54,6 +56,8 @@ export interface Snapshot extends Omit<SchedulerSnapshot, 'models' | 'devices'> 
   /** In catalog order. */
   readonly models: readonly ModelView[];
   readonly supervisor: SupervisorInfo;
+  /** How models came to run out of memory; the latest few, oldest first. Absent: nobody keeps account of it. */
+  readonly outOfMemory?: readonly OutOfMemoryReport[];
 }
 
 /** What changed since the message before; what is absent did not change. */
@@ -69,6 +73,7 @@ export interface Delta {
   readonly measureQueue?: readonly ModelId[];
   readonly measuringSince?: Millis | null;
   readonly shuttingDown?: boolean;
+  readonly outOfMemory?: readonly OutOfMemoryReport[];
 }
 
 export type ClientMessage =

@@ -151,7 +151,7 @@ function judgeLayout(
 }
 
 /** Those who could have left too, but need not, are passed over like the others. */
-function withUnneeded(field: Field, victims: readonly Candidate[]): Field {
+export function withUnneeded(field: Field, victims: readonly Candidate[]): Field {
   const unneeded = field.candidates.filter((candidate) => !victims.includes(candidate));
   const passed = unneeded.map(({ model }) => ({ model, reason: 'not needed' as const, requests: 0 }));
   return { ...field, passedOver: [...field.passedOver, ...passed] };

@@ -2,6 +2,7 @@ import type { EventBody } from './events.js';
 import { saySilence, sayStopReason } from './explain.js';
 import { isStarting } from './lifecycle.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
+import { momentOf, recordRanOut, type Moment } from './ran-out.js';
 import { raisedAfter } from './raised.js';
 import type { ExitReport, Instance, Model, Release, Silence } from './state.js';
 import { entryOf, instanceOf, modelOf, note, ownModels, patchModel, type Turn } from './turn.js';
@@ -20,6 +21,7 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
   const model = modelOf(turn.state, event.model);
   if (instance === null || model === null) return;
 
+  const moment = momentOf(turn, instance);
   holdUntilReleased(turn, event.model, instance);
   const silence = silenceOf(instance);
   const report: ExitReport = {
@@ -35,7 +37,7 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
   turn.state.running = turn.state.running.filter((id) => id !== event.model);
   patchModel(turn, event.model, { instance: null, lastExit: report, lastStop: instance.stopReason });
   if (model.removed || (instance.phase === 'stopping' && silence === null)) afterStop(turn, event.model, instance);
-  else if (!lostPort(turn, model, report)) afterFailure(turn, model, instance, report, event.askedBytes);
+  else if (!lostPort(turn, model, report)) afterFailure(turn, moment, model, instance, report, event.askedBytes);
 }
 
 /** Why it was stopped, where that was for want of a sign of life. */
@@ -71,6 +73,7 @@ function afterStop(turn: Turn, id: ModelId, instance: Instance): void {
 
 function afterFailure(
   turn: Turn,
+  moment: Moment,
   model: Model,
   instance: Instance,
   report: ExitReport,
@@ -89,12 +92,11 @@ function afterFailure(
 
   const when = report.duringLoad ? 'while loading' : 'while serving';
   const next = again ? '; trying once more' : '';
-  const number = note(
-    turn,
-    outOfMemory ? 'out-of-memory' : 'exit',
-    id,
-    `${id}: ended ${when}: ${report.reason}${next}`,
-  );
+  const sentence = `${id}: ended ${when}: ${report.reason}${next}`;
+  const failed = modelOf(turn.state, id) ?? model;
+  const number = outOfMemory
+    ? recordRanOut(turn, moment, failed, instance, report.device, sentence)
+    : note(turn, 'exit', id, sentence);
   if (report.duringLoad && !again) {
     rejectWaiters(turn, id, {
       status: 503,

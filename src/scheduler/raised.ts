@@ -59,8 +59,13 @@ function roomBeside(state: State, { generation }: Instance, { name, totalBytes, 
 }
 
 /** What it would be claimed for in the same layout if it had not been raised. */
-function knownNeed(state: State, model: Model, { claim }: Instance, name: DeviceName): Bytes {
+function knownNeed(state: State, model: Model, instance: Instance, name: DeviceName): Bytes {
+  return needWhenRaised(state, { ...model, raised: null }, instance, name);
+}
+
+/** What the model would be claimed for now in the layout that the instance had. */
+export function needWhenRaised(state: State, model: Model, { claim }: Instance, name: DeviceName): Bytes {
   const placements = model.measured ?? model.spec.placements;
   const same = placements.find(({ need }) => sameDeviceSet(need, claim));
-  return bytesOn(same === undefined ? claim : claimFor(state.devices, { ...model, raised: null }, same).claim, name);
+  return bytesOn(same === undefined ? claim : claimFor(state.devices, model, same).claim, name);
 }

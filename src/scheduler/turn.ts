@@ -78,7 +78,7 @@ export function record(turn: Turn, decision: Omit<Decision, 'number' | 'at'>): n
 
 type NoteKind = Extract<
   Decision['kind'],
-  'refuse' | 'ready' | 'exit' | 'measure' | 'out-of-memory' | 'release' | 'notice' | 'stop' | 'drain' | 'pin' | 'unpin'
+  'refuse' | 'ready' | 'exit' | 'measure' | 'release' | 'notice' | 'stop' | 'drain' | 'pin' | 'unpin'
 >;
 
 /** A record of something that happened to one model, without a plan. Returns its number. */

@@ -75,7 +75,8 @@ export function receive(state: DomainState, message: ClientMessage, receivedAt: 
  */
 export function isLifecycle(snapshot: Snapshot, delta: Delta): boolean {
   if (delta.queue !== undefined || delta.measureQueue !== undefined || delta.modelOrder !== undefined) return true;
-  if (delta.supervisor !== undefined || delta.shuttingDown !== undefined) return true;
+  if (delta.supervisor !== undefined || delta.shuttingDown !== undefined || delta.outOfMemory !== undefined)
+    return true;
   return (delta.models ?? []).some((model) => {
     const before = snapshot.models.find((known) => known.id === model.id);
     return (

@@ -16,6 +16,9 @@ export function deltaBetween(before: Snapshot, after: Snapshot): Delta | null {
     ...(same(before.queue, after.queue) ? {} : { queue: after.queue }),
     ...(same(before.measureQueue, after.measureQueue) ? {} : { measureQueue: after.measureQueue }),
     ...(before.measuringSince === after.measuringSince ? {} : { measuringSince: after.measuringSince }),
+    ...(after.outOfMemory === undefined || before.outOfMemory === after.outOfMemory
+      ? {}
+      : { outOfMemory: after.outOfMemory }),
     ...(before.shuttingDown === after.shuttingDown ? {} : { shuttingDown: after.shuttingDown }),
   };
   return Object.keys(delta).length === 0 ? null : { at: after.at, ...delta };

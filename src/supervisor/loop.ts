@@ -8,6 +8,7 @@ import { step } from '../scheduler/step.js';
 /** What one turn came to. */
 export interface Turned {
   readonly event: Event;
+  readonly before: State;
   readonly state: State;
   readonly decisions: readonly Decision[];
 }
@@ -66,10 +67,11 @@ export class SchedulerLoop {
     const event: Event = { at: this.#options.now(), ...body };
     const { journal } = this.#options;
     journal?.took(event, this.#state);
-    const { state, effects, decisions } = step(this.#state, event);
+    const before = this.#state;
+    const { state, effects, decisions } = step(before, event);
     this.#state = state;
     journal?.decided(decisions);
     for (const effect of effects) this.#options.runEffect(effect);
-    this.#options.onTurn({ event, state, decisions });
+    this.#options.onTurn({ event, before, state, decisions });
   }
 }

@@ -17,6 +17,7 @@ import { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore } from '../measurements/store.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { DeviceReading, EventBody } from '../scheduler/events.js';
+import { nextHistory, NO_HISTORY, type MemoryHistory } from '../scheduler/memory-history.js';
 import { previewLoad } from '../scheduler/preview.js';
 import { runningOf } from '../scheduler/running.js';
 import type { ExitReport, ModelSpec, Settings, State } from '../scheduler/state.js';
@@ -106,6 +107,7 @@ export class Supervisor {
   readonly downloads: Downloads;
   #isStarted = false;
   #activity: ProbeSample['activity'];
+  #history: MemoryHistory = NO_HISTORY;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -262,7 +264,7 @@ export class Supervisor {
 
   snapshot(): Snapshot {
     const [supervisor, activity, lines] = [this.#board.info, this.#activity, this.#hands.children];
-    return snapshotOf(this.#loop.state, { supervisor, activity, lines });
+    return { ...snapshotOf(this.#loop.state, { supervisor, activity, lines }), outOfMemory: this.#history.reports };
   }
 
   /** One model as the snapshot shows it, without the rest of it; null for an unknown one. */
@@ -445,6 +447,8 @@ export class Supervisor {
   }
 
   #turned(turned: Turned): void {
+    const { event, before, state, decisions } = turned;
+    this.#history = nextHistory(this.#history, event, before, state, decisions);
     this.#publisher.decided(turned.decisions);
     this.#publisher.changed();
     this.#turns.tell(turned);
