@@ -22,11 +22,8 @@ export interface RunScreenOptions {
   readonly readOnly?: boolean;
   /** How the supervisor is called in the title; by default its URL's host. */
   readonly hostLabel?: string;
-  /**
-   * The command that shows a supervisor, without its address, as this user has to type it: `npm start -- attach` in a
-   * checkout. By default `llm-tui attach`.
-   */
-  readonly attachCommand?: string;
+  /** What this program is called on this user's command line: `npm start --` in a checkout. By default `llm-tui`. */
+  readonly program?: string;
   /** Ends the screen. */
   readonly signal?: AbortSignal;
 }
@@ -53,6 +50,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     source: client.source,
     ownsSupervisor: options.ownsSupervisor,
     hostLabel: options.hostLabel ?? null,
+    program: options.program ?? 'llm-tui',
   };
   const end = watchForTheEnd(stdin, stdout, options.signal);
   const suspension = watchForSuspension(() => redraw(), end.fail);
@@ -71,7 +69,6 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
         suspension.suspend();
       },
     },
-    attachCommand: options.attachCommand ?? 'llm-tui attach',
     env: process.env,
     finish: end.finish,
     fail: end.fail,

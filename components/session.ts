@@ -28,8 +28,6 @@ export interface SessionOptions {
   readonly settings: ScreenOptions;
   readonly theme: Theme;
   readonly terminal: SessionTerminal;
-  /** The command that shows a supervisor, without its address. */
-  readonly attachCommand: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly finish: (outcome: ScreenOutcome) => void;
   readonly fail: (error: unknown) => void;
@@ -49,11 +47,11 @@ export interface Session {
 
 /** Nothing is asked of the client before `start`. */
 export function createSession(options: SessionOptions): Session {
-  const { client, settings, theme, terminal, attachCommand, env, finish, fail } = options;
+  const { client, settings, theme, terminal, env, finish, fail } = options;
   const domain = createDomainStore();
   const screen = createScreenStore({ columns: terminal.columns, rows: terminal.rows });
   const frames = createFrameSource(domain, screen, settings, theme, fail);
-  const leaving = createLeaving(client, domain, screen, attachCommand, finish);
+  const leaving = createLeaving(client, domain, screen, `${settings.program} attach`, finish);
   const context: CommandContext = {
     domain,
     screen,

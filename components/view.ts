@@ -27,6 +27,8 @@ export interface ScreenOptions {
   readonly ownsSupervisor: boolean;
   /** How the supervisor is called in the title; null: by its URL. */
   readonly hostLabel: string | null;
+  /** What this program is called on the command line: `llm-tui`, or `npm start --` in a checkout. */
+  readonly program: string;
 }
 
 /** Everything a frame is drawn from. Two equal views give equal frames. */

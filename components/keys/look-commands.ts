@@ -1,4 +1,5 @@
 import { closePage, nextSort, openPage, say, SORTS } from '../../src/store/screen-store.js';
+import { reportAfter, reportsOf } from '../panes/out-of-memory.js';
 import { selectedId, type ScreenView } from '../view.js';
 import type { Command } from './command.js';
 import { searchLog } from './log-commands.js';
@@ -47,6 +48,24 @@ export const LOOK_COMMANDS: readonly Command[] = [
       if (device !== null) openPage(context.screen, { kind: 'why', subject: { kind: 'device', device } });
       else if (subject?.kind === 'decision') openPage(context.screen, { kind: 'why', subject });
       else if (model !== null) openPage(context.screen, { kind: 'detail', model });
+    },
+  },
+  {
+    name: 'out-of-memory',
+    keys: ['!'],
+    group: 'look',
+    help: 'how the latest model came to run out of memory, and what would help; again for the one before',
+    hint: null,
+    acts: false,
+    needs: null,
+    takes: null,
+    available: (view) => reportsOf(view.snapshot).length > 0,
+    run: (context, view) => {
+      const { page } = view.screen;
+      const report = reportAfter(view.snapshot, page?.kind === 'out-of-memory' ? page.decision : null);
+      if (report === null) return;
+      openPage(context.screen, { kind: 'out-of-memory', decision: report.decision });
+      context.screen.setState(({ reportSeen }) => ({ reportSeen: Math.max(reportSeen, report.decision) }));
     },
   },
   {

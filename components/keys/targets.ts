@@ -1,5 +1,6 @@
 import type { ModelId, ModelView } from '../../src/client/types.js';
 import type { WhySubject } from '../../src/store/screen-store.js';
+import { reportOf } from '../panes/out-of-memory.js';
 import { selectedId, type ScreenView } from '../view.js';
 
 /** The model that a command is meant for: the one named, that of the open page, or that of the selected row; null: none. */
@@ -13,6 +14,8 @@ export function targetModel(view: ScreenView): ModelId | null {
       return page.model;
     case 'why':
       return page.subject.kind === 'model' ? page.subject.model : null;
+    case 'out-of-memory':
+      return reportOf(view.snapshot, page.decision)?.model ?? null;
     case 'help':
       return null;
     case undefined:

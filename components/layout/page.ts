@@ -1,5 +1,6 @@
 import type { ScreenView } from '../view.js';
 import { detailPage } from '../panes/detail.js';
+import { outOfMemoryPage } from '../panes/out-of-memory.js';
 import { planPage } from '../panes/plan.js';
 import { PAGE_INDENT, type PageContent } from '../panes/page-content.js';
 import { whyPage } from '../panes/why.js';
@@ -42,5 +43,7 @@ export function pageContent(page: Exclude<Page, { kind: 'logs' }>, view: ScreenV
       return whyPage(view, page.subject);
     case 'plan':
       return planPage(view, page);
+    case 'out-of-memory':
+      return outOfMemoryPage(view, page.decision);
   }
 }

@@ -1,9 +1,10 @@
-import type { Millis, RecordedPosition, Snapshot, SupervisorInfo } from '../../src/client/types.js';
+import type { Millis, OutOfMemoryReport, RecordedPosition, Snapshot, SupervisorInfo } from '../../src/client/types.js';
 import { FIGURES_INTERVAL_MILLIS } from '../../src/store/rates.js';
 import type { Connection } from '../../src/store/domain-store.js';
 import { clockText, countText, rateText, staleText, uptimeText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
 import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
+import { unseenReport } from '../panes/out-of-memory.js';
 import type { ScreenView } from '../view.js';
 
 /** The first row: whose screen this is, whether it is live, and the few numbers that sum it up. */
@@ -99,15 +100,25 @@ function hostOf(supervisor: SupervisorInfo): string {
   return port === '' ? supervisor.host : `${supervisor.host}:${port}`;
 }
 
-/** A lost connection, or else the newest notice; null when there is nothing to say. */
+/** A lost connection, else a model that ran out of memory, else the newest notice; null when there is nothing to say. */
 export function noticeRow(view: ScreenView, width: number): Row | null {
   const { glyphs } = view.options;
   if (view.connection.state === 'lost') {
     return cutRow([span(' ! ', 'bad'), span(`${view.connection.reason} Trying again.`, 'bad')], width, glyphs.cut);
   }
+  const unseen = unseenReport(view);
+  if (unseen !== null) return outOfMemoryRow(unseen, width, glyphs.cut);
   const { notices } = view.snapshot.supervisor;
   const newest = notices.at(-1);
   if (newest === undefined) return null;
   const more = notices.length > 1 ? `  (1 of ${notices.length}; ? shows all)` : '';
   return spreadRow([span(' ! ', 'warn'), span(newest, 'warn')], [span(more, 'dim')], width, glyphs.cut);
+}
+
+/** Says so, and names the key; by the clock, since an age would have to be drawn again every second. */
+function outOfMemoryRow({ model, device, at }: OutOfMemoryReport, width: number, mark: string): Row {
+  const where = device === null ? '' : ` on ${device}`;
+  const said = [span(' ! ', 'bad'), span(`${model} ran out of memory${where} at ${clockText(at)}`, 'bad')];
+  const offer = width >= 110 ? ' shows who held it and what would help ' : ' shows what would help ';
+  return spreadRow(said, [span('!', 'accent'), span(offer, 'dim')], width, mark);
 }

@@ -52,7 +52,8 @@ export function decisionRows(decision: Decision, width: number, mark: string): R
   ];
 }
 
-function ledgerRows(ledger: readonly DeviceFigures[], width: number, mark: string): Row[] {
+/** The table of the devices of a decision, in `width` cells. */
+export function ledgerRows(ledger: readonly DeviceFigures[], width: number, mark: string): Row[] {
   if (ledger.length === 0) return [];
   const columns = fitColumns(LEDGER, width, GIVEN_UP);
   return [

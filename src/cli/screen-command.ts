@@ -92,13 +92,13 @@ export async function showScreen(
 ): Promise<void> {
   giveWayToStreams();
   const { runScreen } = await loadScreen();
-  const outcome = await runScreen({ client, ownsSupervisor, attachCommand: attachCommandLine(), ...flags });
+  const outcome = await runScreen({ client, ownsSupervisor, program: programOnCommandLine(), ...flags });
   client.close();
   if (outcome.message !== null) process.stdout.write(`${outcome.message}\n`);
   process.exit(outcome.reason === 'disconnected' ? 1 : 0);
 }
 
-/** What somebody types to see the supervisor again: from a checkout there is no `llm-tui` in PATH. */
-function attachCommandLine(): string {
-  return process.env['npm_lifecycle_event'] === 'start' ? 'npm start -- attach' : 'llm-tui attach';
+/** What somebody types to run this again: from a checkout there is no `llm-tui` in PATH. */
+function programOnCommandLine(): string {
+  return process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'llm-tui';
 }

@@ -1,6 +1,8 @@
 import { bytesOn } from './amounts.js';
 import type { Decision, DecisionKind } from './decisions.js';
-import type { Event } from './events.js';
+import type { Event, ForeignProcess } from './events.js';
+import { segmentsOf } from './project.js';
+import type { DeviceSegment } from './snapshot.js';
 import type { State } from './state.js';
 import { MIB, type Bytes, type DeviceName, type Millis, type ModelId } from './units.js';
 
@@ -24,6 +26,13 @@ export interface DecisionNote {
   readonly sentence: string;
 }
 
+/** Who held a device. */
+export interface Holders {
+  readonly device: DeviceName;
+  readonly segments: readonly DeviceSegment[];
+  readonly foreign: readonly ForeignProcess[];
+}
+
 /** How it came that an instance ran out of memory; its decision has the ledger and who could have left. */
 export interface OutOfMemoryReport {
   /** Number of the decision. */
@@ -33,9 +42,11 @@ export interface OutOfMemoryReport {
   /** Where memory ran out, when the log says so, and how much was asked for there. */
   readonly device: DeviceName | null;
   readonly askedBytes: Bytes | null;
-  /** What its device had been seen to hold for it, and what it had been admitted with. */
+  /** What it was seen to hold there, and what it had been admitted with. */
   readonly residentBytes: Bytes;
   readonly claimBytes: Bytes;
+  /** Whose memory it was at that moment, on each device of the record: ours, and the largest of others where they are known. */
+  readonly holders: readonly Holders[];
   /** The minute before, oldest first, on the devices that it used. */
   readonly changes: readonly MemoryChange[];
   readonly decisions: readonly DecisionNote[];
@@ -145,6 +156,11 @@ function reportOf(
     askedBytes: event.askedBytes,
     residentBytes: sum(instance?.resident ?? {}),
     claimBytes: sum(instance?.claim ?? {}),
+    holders: [...names].map((device) => ({
+      device,
+      segments: segmentsOf(before, device),
+      foreign: before.devices[device]?.foreign ?? [],
+    })),
     changes: history.changes.filter(({ device, until }) => names.has(device) && until >= decision.at - HISTORY_MILLIS),
     decisions: history.decisions,
   };

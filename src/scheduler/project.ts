@@ -58,7 +58,11 @@ function deviceView(state: State, ledger: Ledger, device: Device): DeviceView {
   };
 }
 
-function segmentsOf(state: State, device: string): readonly DeviceSegment[] {
+/** Whose memory it is on a device: catalog order, then what is on its way back. */
+export function segmentsOf(
+  state: Pick<State, 'models' | 'modelOrder' | 'releases'>,
+  device: string,
+): readonly DeviceSegment[] {
   const segments: DeviceSegment[] = [];
   const add = (model: ModelId, part: DeviceSegment['part'], bytes: number): void => {
     if (bytes > 0) segments.push({ model, part, bytes });

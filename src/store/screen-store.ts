@@ -20,6 +20,8 @@ export type Page =
   | { readonly kind: 'detail'; readonly model: ModelId }
   | { readonly kind: 'logs'; readonly model: ModelId }
   | { readonly kind: 'why'; readonly subject: WhySubject }
+  /** The report to a decision, by its number. */
+  | { readonly kind: 'out-of-memory'; readonly decision: number }
   | { readonly kind: 'plan'; readonly model: ModelId; readonly plan: PlanView | null; readonly error: string | null };
 
 /** A question that has the keys until it is answered; Esc is always the safe answer. */
@@ -96,6 +98,8 @@ export interface ScreenState {
   readonly history: readonly string[];
   /** How often figures are drawn. */
   readonly refreshMillis: Millis;
+  /** Number of the latest decision whose out-of-memory report was looked at; 0: none was. */
+  readonly reportSeen: number;
   /** Set once everything is being stopped at this screen's wish. */
   readonly stopping: boolean;
 }
@@ -120,6 +124,7 @@ export function createScreenStore(viewport: { columns: number; rows: number }): 
     logView: LOG_START,
     history: [],
     refreshMillis: FIGURES_INTERVAL_MILLIS,
+    reportSeen: 0,
     stopping: false,
   }));
 }

@@ -253,7 +253,7 @@ describe('leaving', () => {
   });
 
   it('by detaching names the command as it has to be typed here', async () => {
-    terminal = startScreen(supervisor, { owns: true, env: { SCREEN_ATTACH: 'npm start -- attach' } });
+    terminal = startScreen(supervisor, { owns: true, env: { SCREEN_PROGRAM: 'npm start --' } });
     await terminal.waitFor('LIVE');
     terminal.type('qd');
     await terminal.exited;

@@ -47,6 +47,7 @@ export function liveScreen(
       source: client.source,
       ownsSupervisor: settings.owns ?? false,
       hostLabel: null,
+      program: 'llm-tui',
     },
     theme: MONOCHROME,
     terminal: {
@@ -56,7 +57,6 @@ export function liveScreen(
       redraw: () => void asked.push('redraw'),
       suspend: () => void asked.push('suspend'),
     },
-    attachCommand: 'llm-tui attach',
     env: {},
     finish: (ended) => (outcome ??= ended),
     fail(error) {

@@ -8,7 +8,7 @@ const { runScreen } = await import('../../dist/components/render.js');
 const { connectSupervisor } = await import('../../dist/src/client/supervisor-client.js');
 
 const { SCREEN_SOCKET, SCREEN_OWNS, SCREEN_READ_ONLY, SCREEN_GLYPHS } = process.env;
-const { SCREEN_CRASH_ON, SCREEN_SCRIBBLE_ON, SCREEN_PID_FILE, SCREEN_ATTACH } = process.env;
+const { SCREEN_CRASH_ON, SCREEN_SCRIBBLE_ON, SCREEN_PID_FILE, SCREEN_PROGRAM } = process.env;
 const client = connectSupervisor({ socketPath: SCREEN_SOCKET }, { owner: SCREEN_OWNS === '1' });
 
 if (SCREEN_CRASH_ON) {
@@ -27,7 +27,7 @@ try {
     readOnly: SCREEN_READ_ONLY === '1',
     glyphs: SCREEN_GLYPHS ?? 'ascii',
     hostLabel: 'rig1:8080',
-    ...(SCREEN_ATTACH && { attachCommand: SCREEN_ATTACH }),
+    ...(SCREEN_PROGRAM && { program: SCREEN_PROGRAM }),
   });
   console.log(`outcome ${outcome.reason}: ${outcome.message ?? 'nothing to say'}`);
 } catch (error) {

@@ -49,6 +49,7 @@ export function createScreenWorld(
     source: SUPERVISOR,
     ownsSupervisor: false,
     hostLabel: 'rig1:8080',
+    program: 'llm-tui',
     ...settings.options,
   };
   let memory = NO_MEMORY;
