@@ -4,6 +4,7 @@ import type { ScreenStore } from '../src/store/screen-store.js';
 import { keyTexts } from './keys/commands.js';
 import { drawFrame, NO_MEMORY, type FrameMemory } from './layout/frame.js';
 import { waitingRow } from './layout/title.js';
+import { themeOf } from './theme/choose-theme.js';
 import type { Theme } from './theme/tones.js';
 import { makeView, type ScreenOptions, type ScreenView } from './view.js';
 import { paintRow } from './widgets/row.js';
@@ -31,7 +32,6 @@ export function createFrameSource(
   domain: DomainStore,
   screen: ScreenStore,
   options: ScreenOptions,
-  theme: Theme,
   onError: (error: unknown) => void,
 ): FrameSource {
   const listeners = new Set<() => void>();
@@ -45,7 +45,9 @@ export function createFrameSource(
 
   function draw(): readonly string[] {
     const seen = view();
-    const { columns } = screen.getState().viewport;
+    const { viewport, theme: name } = screen.getState();
+    const { columns } = viewport;
+    const theme: Theme = themeOf(name, options.hasColours);
     if (seen === null) {
       return [
         paintRow(waitingRow(options.hostLabel, domain.getState().connection, columns, options.glyphs.cut), theme),

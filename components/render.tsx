@@ -4,7 +4,7 @@ import { App } from './app.js';
 import type { ScreenOutcome } from './leave.js';
 import { createSession } from './session.js';
 import { chooseGlyphs, type GlyphChoice } from './theme/glyphs.js';
-import { COLOURS, MONOCHROME } from './theme/tones.js';
+import { chooseTheme, type ThemeChoice } from './theme/choose-theme.js';
 import { watchForSuspension } from './suspension.js';
 import { watchForTheEnd } from './the-end.js';
 import type { ScreenOptions } from './view.js';
@@ -18,6 +18,10 @@ export interface RunScreenOptions {
   /** This screen started the supervisor: leaving then asks what becomes of it. */
   readonly ownsSupervisor: boolean;
   readonly glyphs?: GlyphChoice;
+  /** By default `auto`: as the terminal's background is, as far as it says. */
+  readonly theme?: ThemeChoice;
+  /** Says what changes, line by line, instead of drawing. By default where INK_SCREEN_READER is true, or TERM is dumb. */
+  readonly screenReader?: boolean;
   /** Hides everything that changes something. */
   readonly readOnly?: boolean;
   /** How the supervisor is called in the title; by default its URL's host. */
@@ -26,6 +30,18 @@ export interface RunScreenOptions {
   readonly program?: string;
   /** Ends the screen. */
   readonly signal?: AbortSignal;
+}
+
+/** There is no room to run out of where nothing is drawn. */
+const LISTENING = { columns: 100, rows: 100 } as const;
+
+function sizeOf({ columns, rows }: NodeJS.WriteStream): { readonly columns: number; readonly rows: number } {
+  return { columns, rows };
+}
+
+function isForListening(env: Readonly<Record<string, string | undefined>>): boolean {
+  // A terminal that cannot move its cursor can still be written to.
+  return env.INK_SCREEN_READER === 'true' || env.TERM === 'dumb';
 }
 
 /** Frames a second at most. */
@@ -46,26 +62,28 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
 
   const settings: ScreenOptions = {
     glyphs: chooseGlyphs(options.glyphs ?? 'auto', process.env),
+    hasColours: stdout.hasColors(),
     readOnly: options.readOnly ?? false,
     source: client.source,
     ownsSupervisor: options.ownsSupervisor,
     hostLabel: options.hostLabel ?? null,
     program: options.program ?? 'llm-tui',
   };
+  const linear = options.screenReader ?? isForListening(process.env);
   const end = watchForTheEnd(stdin, stdout, options.signal);
   const suspension = watchForSuspension(() => redraw(), end.fail);
   const session = createSession({
     client,
     settings,
-    theme: stdout.hasColors() ? COLOURS : MONOCHROME,
+    theme: chooseTheme(options.theme ?? 'auto', process.env),
+    listen: linear ? (line) => stdout.write(`${line}\n`) : null,
     terminal: {
-      columns: stdout.columns,
-      rows: stdout.rows,
+      ...(linear ? LISTENING : sizeOf(stdout)),
       write: (sequence) => stdout.write(sequence),
       redraw: () => redraw(),
       suspend() {
         // The shell that takes over is used to it.
-        stdout.write(AUTOWRAP);
+        if (!linear) stdout.write(AUTOWRAP);
         suspension.suspend();
       },
     },
@@ -74,7 +92,9 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     fail: end.fail,
   });
   const { frames, screen } = session;
-  const resized = (): void => screen.setState({ viewport: { columns: stdout.columns, rows: stdout.rows } });
+  const resized = (): void => {
+    if (!linear) screen.setState({ viewport: sizeOf(stdout) });
+  };
   stdout.on('resize', resized);
 
   const app = (epoch: number): React.JSX.Element => (
@@ -84,8 +104,9 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
   const ink = render(app(0), {
     stdin,
     stdout,
-    alternateScreen: true,
-    incrementalRendering: true,
+    alternateScreen: !linear,
+    incrementalRendering: !linear,
+    isScreenReaderEnabled: linear,
     interactive: true,
     maxFps: MAX_FPS,
     patchConsole: false,
@@ -93,6 +114,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
   });
   let epoch = 0;
   const redraw = (): void => {
+    if (linear) return;
     epoch += 1;
     ink.clear();
     // Whatever another program has left: Ink alone erases only the rows it knows of, from where it thinks it is.
@@ -102,7 +124,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
   ink.waitUntilExit().catch(end.fail);
   // Whatever widths this program and the terminal disagree about: what is too long is cut at the edge, and never goes on
   // in a row that belongs to something else.
-  stdout.write(NO_AUTOWRAP);
+  if (!linear) stdout.write(NO_AUTOWRAP);
   session.start();
   try {
     return await end.outcome;
@@ -112,7 +134,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     suspension.close();
     ink.unmount();
     await ink.waitUntilExit().catch(() => undefined);
-    stdout.write(AUTOWRAP);
+    if (!linear) stdout.write(AUTOWRAP);
     end.close();
   }
 }

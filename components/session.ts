@@ -2,15 +2,15 @@ import type { SupervisorClient } from '../src/client/types.js';
 import type { DomainStore } from '../src/store/domain-store.js';
 import { createDomainStore } from '../src/store/domain-store.js';
 import { feedDomainStore } from '../src/store/feed.js';
-import { createScreenStore, say, type ScreenStore } from '../src/store/screen-store.js';
+import { createScreenStore, say, type ScreenStore, type ThemeName } from '../src/store/screen-store.js';
 import { copySequence } from './clipboard.js';
 import { createFrameSource, type FrameSource } from './frame-source.js';
 import type { CommandContext } from './keys/command.js';
 import { dispatchKey, dispatchPaste } from './keys/dispatch.js';
 import { actOn } from './keys/model-commands.js';
 import { createLeaving, type ScreenOutcome } from './leave.js';
+import { createLinearSource } from './linear/linear-source.js';
 import { readLogs } from './log-reader.js';
-import type { Theme } from './theme/tones.js';
 import type { ScreenOptions } from './view.js';
 
 /** What a session needs of the terminal that it is shown in. */
@@ -26,7 +26,9 @@ export interface SessionTerminal {
 export interface SessionOptions {
   readonly client: SupervisorClient;
   readonly settings: ScreenOptions;
-  readonly theme: Theme;
+  readonly theme: ThemeName;
+  /** Where lines are written for those who listen; null: rows are drawn. */
+  readonly listen: ((line: string) => void) | null;
   readonly terminal: SessionTerminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly finish: (outcome: ScreenOutcome) => void;
@@ -47,10 +49,11 @@ export interface Session {
 
 /** Nothing is asked of the client before `start`. */
 export function createSession(options: SessionOptions): Session {
-  const { client, settings, theme, terminal, env, finish, fail } = options;
+  const { client, settings, theme, listen, terminal, env, finish, fail } = options;
   const domain = createDomainStore();
-  const screen = createScreenStore({ columns: terminal.columns, rows: terminal.rows });
-  const frames = createFrameSource(domain, screen, settings, theme, fail);
+  const screen = createScreenStore({ columns: terminal.columns, rows: terminal.rows }, theme);
+  const listened = listen === null ? null : createLinearSource(domain, screen, settings, listen, fail);
+  const frames = listened ?? createFrameSource(domain, screen, settings, fail);
   const leaving = createLeaving(client, domain, screen, `${settings.program} attach`, finish);
   const context: CommandContext = {
     domain,
@@ -60,7 +63,7 @@ export function createSession(options: SessionOptions): Session {
     view: frames.view,
     pageSize: frames.pageSize,
     bodyRows: frames.bodyRows,
-    redraw: () => terminal.redraw(),
+    redraw: () => (listened === null ? terminal.redraw() : listened.again()),
     suspend: () => terminal.suspend(),
     copy(text) {
       const { sequence, whole } = copySequence(text, env);

@@ -20,6 +20,8 @@ import type { Glyphs } from './theme/glyphs.js';
 /** What stays the same for the whole run of a screen. */
 export interface ScreenOptions {
   readonly glyphs: Glyphs;
+  /** False where none are wanted, or the terminal has none. */
+  readonly hasColours: boolean;
   readonly readOnly: boolean;
   /** What is being looked at. */
   readonly source: Source;

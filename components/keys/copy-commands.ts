@@ -2,7 +2,7 @@ import { say, type WhySubject } from '../../src/store/screen-store.js';
 import { decisionRows } from '../panes/ledger.js';
 import { deviceRows } from '../panes/device-page.js';
 import { lineAt } from '../panes/log-window.js';
-import { MONOCHROME } from '../theme/tones.js';
+import { PLAIN } from '../theme/tones.js';
 import type { ScreenView } from '../view.js';
 import { paintRow, type Row } from '../widgets/row.js';
 import type { Command, CommandContext } from './command.js';
@@ -96,7 +96,7 @@ function selected(view: ScreenView): WhySubject | null {
 }
 
 function asText(rows: readonly Row[]): string {
-  return rows.map((row) => paintRow(row, MONOCHROME).trimEnd()).join('\n');
+  return rows.map((row) => paintRow(row, PLAIN).trimEnd()).join('\n');
 }
 
 /** In single quotes a shell takes everything for what it is, but a single quote. */

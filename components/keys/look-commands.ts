@@ -1,4 +1,4 @@
-import { closePage, nextSort, openPage, say, SORTS } from '../../src/store/screen-store.js';
+import { closePage, nextSort, nextTheme, openPage, say, SORTS, THEMES } from '../../src/store/screen-store.js';
 import { reportAfter, reportsOf } from '../panes/out-of-memory.js';
 import { selectedId, type ScreenView } from '../view.js';
 import type { Command } from './command.js';
@@ -120,6 +120,24 @@ export const LOOK_COMMANDS: readonly Command[] = [
       const chosen = SORTS.find((sort) => sort === argument);
       if (chosen !== undefined) context.screen.setState({ sort: chosen });
       say(context.screen, 'plain', `models ordered by ${chosen ?? nextSort(context.screen)}`);
+    },
+  },
+  {
+    name: 'theme',
+    keys: ['T'],
+    group: 'screen',
+    help: 'colours for a dark background, for a light one, or none',
+    hint: null,
+    acts: false,
+    needs: null,
+    takes: THEMES,
+    available: always,
+    run: (context, _view, { argument }) => {
+      const chosen = THEMES.find((theme) => theme === argument);
+      if (chosen !== undefined) context.screen.setState({ theme: chosen });
+      const theme = chosen ?? nextTheme(context.screen);
+      if (context.options.hasColours) say(context.screen, 'plain', `theme: ${theme}`);
+      else say(context.screen, 'plain', 'this screen has no colours: NO_COLOR is set, or the terminal has none');
     },
   },
   {

@@ -25,10 +25,11 @@ function foreground(code: number): Ink {
   return { on: `\u001b[${code}m`, off: '\u001b[39m' };
 }
 
+const bold = '\u001b[1m';
 const weightOff = '\u001b[22m';
 
 /** Sixteen colours only: the terminal's own palette keeps them readable on its own background. */
-export const COLOURS: Theme = {
+export const DARK: Theme = {
   plain: none,
   dim: { on: '\u001b[2m', off: weightOff },
   strong: { on: '\u001b[1m', off: weightOff },
@@ -46,8 +47,39 @@ export const COLOURS: Theme = {
   model5: foreground(94),
 };
 
+/** The same without yellow and the bright colours, which nobody can read on a white background. */
+export const LIGHT: Theme = {
+  ...DARK,
+  busy: foreground(34),
+  warn: foreground(35),
+  accent: { on: `${bold}\u001b[34m`, off: '\u001b[39m\u001b[22m' },
+  external: foreground(90),
+  model1: foreground(34),
+  model2: foreground(35),
+  model3: foreground(36),
+  model4: foreground(31),
+  model5: foreground(90),
+};
+
+/** Weights, and no colours. */
+export const MONO: Theme = {
+  ...DARK,
+  good: none,
+  busy: none,
+  warn: { on: bold, off: weightOff },
+  bad: { on: `${bold}\u001b[7m`, off: `\u001b[27m${weightOff}` },
+  accent: { on: bold, off: weightOff },
+  external: none,
+  model0: none,
+  model1: none,
+  model2: none,
+  model3: none,
+  model4: none,
+  model5: none,
+};
+
 /** No escape codes at all. */
-export const MONOCHROME: Theme = {
+export const PLAIN: Theme = {
   plain: none,
   dim: none,
   strong: none,

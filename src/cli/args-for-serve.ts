@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 /** Flags of the screen alone, which serve does not know, with whether they take a value. */
 const SCREEN_FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['--glyphs', true],
+  ['--theme', true],
+  ['--screen-reader', false],
   ['--read-only', false],
 ]);
 

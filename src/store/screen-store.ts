@@ -8,6 +8,9 @@ export type PaneId = (typeof PANES)[number];
 export const SORTS = ['catalog', 'name', 'state', 'memory', 'idle'] as const;
 export type Sort = (typeof SORTS)[number];
 
+export const THEMES = ['dark', 'light', 'mono'] as const;
+export type ThemeName = (typeof THEMES)[number];
+
 /** What `w` explains. */
 export type WhySubject =
   | { readonly kind: 'decision'; readonly number: number }
@@ -83,6 +86,7 @@ export interface ScreenState {
   readonly selected: Readonly<Record<PaneId, string | null>>;
   readonly filter: string;
   readonly sort: Sort;
+  readonly theme: ThemeName;
   readonly zoom: boolean;
   readonly page: Page | null;
   /** First visible line of the page. */
@@ -106,13 +110,14 @@ export interface ScreenState {
 
 export type ScreenStore = StoreApi<ScreenState>;
 
-export function createScreenStore(viewport: { columns: number; rows: number }): ScreenStore {
+export function createScreenStore(viewport: { columns: number; rows: number }, theme: ThemeName = 'dark'): ScreenStore {
   return createStore<ScreenState>()(() => ({
     viewport,
     focus: 'models',
     selected: { devices: null, models: null, queue: null, measure: null, decisions: null },
     filter: '',
     sort: 'catalog',
+    theme,
     zoom: false,
     page: null,
     scroll: 0,
@@ -198,4 +203,11 @@ export function nextSort(store: ScreenStore): Sort {
   const sort = SORTS[(index + 1) % SORTS.length] ?? 'catalog';
   store.setState({ sort });
   return sort;
+}
+
+export function nextTheme(store: ScreenStore): ThemeName {
+  const index = THEMES.indexOf(store.getState().theme);
+  const theme = THEMES[(index + 1) % THEMES.length] ?? 'dark';
+  store.setState({ theme });
+  return theme;
 }

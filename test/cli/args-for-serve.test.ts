@@ -1,5 +1,7 @@
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { argsForServe, asksForNothing, flagsKey } from '../../src/cli/args-for-serve.js';
+import { addScreenFlags } from '../../src/cli/screen-flags.js';
 
 describe('what a supervisor in the background is started with', () => {
   it('has no keys and tokens among its arguments, where everybody could read them', () => {
@@ -12,6 +14,10 @@ describe('what a supervisor in the background is started with', () => {
   it('has no flags of the screen', () => {
     const { argv } = argsForServe(['--glyphs', 'ascii', '--read-only', '--glyphs=unicode', '--models-max', '2']);
     expect(argv).toEqual(['--models-max', '2']);
+    for (const option of addScreenFlags(new Command()).options) {
+      const value = option.required ? ['a value'] : [];
+      expect(argsForServe([option.long ?? '', ...value]).argv, option.long).toEqual([]);
+    }
   });
 
   it('has everything else as it was given', () => {

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { completionScript } from '../../src/cli/completion.js';
 import { manPage } from '../../src/cli/man-page.js';
 import { describeProgram } from '../../src/cli/program.js';
+import { addScreenFlags } from '../../src/cli/screen-flags.js';
 import { VERSION } from '../../src/cli/version.js';
 import { runProgram, temporaryDirectory } from '../support/serving.js';
 
@@ -55,7 +57,8 @@ describe('the program', () => {
     for (const heading of ['Models:', 'Listening:', 'Memory and waiting:', 'Engine:', 'This supervisor:']) {
       expect(stdout).toContain(`\n${heading}\n`);
     }
-    for (const flag of FLAGS.filter((name) => !['--glyphs', '--read-only', '--version'].includes(name))) {
+    const notItsOwn = ['--version', ...addScreenFlags(new Command()).options.map(({ long }) => long)];
+    for (const flag of FLAGS.filter((name) => !notItsOwn.includes(name))) {
       expect(stdout).toMatch(new RegExp(`^  ${flag}\\b`, 'mu'));
     }
   });

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { COMMANDS, helpPage, hintsFor } from '../../components/keys/commands.js';
 import { keyLabel, keyNames } from '../../components/keys/key-names.js';
 import { paintRow } from '../../components/widgets/row.js';
-import { MONOCHROME } from '../../components/theme/tones.js';
+import { PLAIN } from '../../components/theme/tones.js';
 import type { ActionResult } from '../../src/client/types.js';
 import { busySnapshot, sampleDecision, sampleModel } from '../support/snapshots.js';
 import { createScreenWorld } from '../support/screen-world.js';
@@ -51,7 +51,7 @@ describe('the table of commands', () => {
   it('is all on the help screen', () => {
     const view = createScreenWorld(busySnapshot()).view();
     const help = helpPage(view)
-      .rows.map((row) => paintRow(row, MONOCHROME))
+      .rows.map((row) => paintRow(row, PLAIN))
       .join('\n');
     for (const command of COMMANDS) {
       expect(help).toContain(command.help);
@@ -62,7 +62,7 @@ describe('the table of commands', () => {
   it('comes with what the short words and signs on the screen mean', () => {
     const narrow = createScreenWorld(busySnapshot(), { columns: 60, rows: 20 });
     const help = helpPage(narrow.view())
-      .rows.map((row) => paintRow(row, MONOCHROME))
+      .rows.map((row) => paintRow(row, PLAIN))
       .join('\n');
     const device = narrow.lines().find((line) => line.includes('CUDA0')) ?? '';
     for (const short of ['h', 'r', 'x', 'f']) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ASCII, chooseGlyphs } from '../../components/theme/glyphs.js';
-import { COLOURS, MONOCHROME } from '../../components/theme/tones.js';
+import { DARK, PLAIN } from '../../components/theme/tones.js';
 import { bar } from '../../components/widgets/bar.js';
 import { fitColumns } from '../../components/widgets/table.js';
 import { listWindow } from '../../components/widgets/list-window.js';
@@ -68,8 +68,8 @@ describe('a row', () => {
   });
 
   it('is painted without blanks at its end, and never empty', () => {
-    expect(paintRow([span('a '), span('b  ', 'good'), span('  ')], COLOURS)).toBe('a \u001b[32mb\u001b[39m');
-    expect(paintRow([], MONOCHROME)).toBe(' ');
+    expect(paintRow([span('a '), span('b  ', 'good'), span('  ')], DARK)).toBe('a \u001b[32mb\u001b[39m');
+    expect(paintRow([], PLAIN)).toBe(' ');
   });
 });
 

@@ -3,8 +3,8 @@ import { keyTexts } from '../../components/keys/commands.js';
 import { drawFrame, NO_MEMORY } from '../../components/layout/frame.js';
 import { createSession, type Session } from '../../components/session.js';
 import { ASCII } from '../../components/theme/glyphs.js';
+import { PLAIN } from '../../components/theme/tones.js';
 import { paintRow } from '../../components/widgets/row.js';
-import { MONOCHROME } from '../../components/theme/tones.js';
 import type { ScreenOutcome } from '../../components/leave.js';
 import { connectSupervisor } from '../../src/client/supervisor-client.js';
 import type { SupervisorClient } from '../../src/client/types.js';
@@ -43,13 +43,15 @@ export function liveScreen(
     client,
     settings: {
       glyphs: ASCII,
+      hasColours: false,
       readOnly: settings.readOnly ?? false,
       source: client.source,
       ownsSupervisor: settings.owns ?? false,
       hostLabel: null,
       program: 'llm-tui',
     },
-    theme: MONOCHROME,
+    theme: 'dark',
+    listen: null,
     terminal: {
       columns: 140,
       rows: 40,
@@ -74,7 +76,7 @@ export function liveScreen(
       const view = session.frames.view();
       if (view === null) return '';
       return drawFrame(view, keyTexts(view), NO_MEMORY)
-        .rows.map((row) => paintRow(row, MONOCHROME))
+        .rows.map((row) => paintRow(row, PLAIN))
         .join('\n');
     },
     press(...keys) {

@@ -8,7 +8,8 @@ const { runScreen } = await import('../../dist/components/render.js');
 const { connectSupervisor } = await import('../../dist/src/client/supervisor-client.js');
 
 const { SCREEN_SOCKET, SCREEN_OWNS, SCREEN_READ_ONLY, SCREEN_GLYPHS } = process.env;
-const { SCREEN_CRASH_ON, SCREEN_SCRIBBLE_ON, SCREEN_PID_FILE, SCREEN_PROGRAM } = process.env;
+const { SCREEN_CRASH_ON, SCREEN_SCRIBBLE_ON, SCREEN_PID_FILE, SCREEN_PROGRAM, SCREEN_THEME, SCREEN_READER } =
+  process.env;
 const client = connectSupervisor({ socketPath: SCREEN_SOCKET }, { owner: SCREEN_OWNS === '1' });
 
 if (SCREEN_CRASH_ON) {
@@ -26,6 +27,8 @@ try {
     ownsSupervisor: SCREEN_OWNS === '1',
     readOnly: SCREEN_READ_ONLY === '1',
     glyphs: SCREEN_GLYPHS ?? 'ascii',
+    ...(SCREEN_THEME && { theme: SCREEN_THEME }),
+    ...(SCREEN_READER && { screenReader: true }),
     hostLabel: 'rig1:8080',
     ...(SCREEN_PROGRAM && { program: SCREEN_PROGRAM }),
   });

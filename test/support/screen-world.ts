@@ -7,7 +7,7 @@ import { SUPERVISOR } from '../../src/client/sources.js';
 import { dispatchKey } from '../../components/keys/dispatch.js';
 import { drawFrame, NO_MEMORY, type Frame } from '../../components/layout/frame.js';
 import { ASCII } from '../../components/theme/glyphs.js';
-import { MONOCHROME } from '../../components/theme/tones.js';
+import { PLAIN } from '../../components/theme/tones.js';
 import { makeView, type ScreenOptions, type ScreenView } from '../../components/view.js';
 import { paintRow } from '../../components/widgets/row.js';
 import { SAMPLE_TIME } from './snapshots.js';
@@ -45,6 +45,7 @@ export function createScreenWorld(
   const screen = createScreenStore({ columns: settings.columns ?? 140, rows: settings.rows ?? 40 });
   const options: ScreenOptions = {
     glyphs: ASCII,
+    hasColours: false,
     readOnly: false,
     source: SUPERVISOR,
     ownsSupervisor: false,
@@ -117,7 +118,7 @@ export function createScreenWorld(
       if (frame.scroll !== view.screen.scroll) screen.setState({ scroll: frame.scroll });
       return frame;
     },
-    lines: () => world.frame().rows.map((row) => paintRow(row, MONOCHROME).trimEnd()),
+    lines: () => world.frame().rows.map((row) => paintRow(row, PLAIN).trimEnd()),
     text: () => world.lines().join('\n'),
     selectedRow: () => world.lines().find((line) => line.startsWith('> ')),
   };

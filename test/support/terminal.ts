@@ -59,7 +59,7 @@ export function startTerminal(command: TerminalCommand): TestTerminal {
     scrollback: 1_000,
   });
   const child = spawn(command.file, [...command.args], {
-    name: 'xterm-256color',
+    name: command.env?.['TERM'] ?? 'xterm-256color',
     cols: command.columns,
     rows: command.rows,
     env: { ...process.env, CI: 'false', TERM: 'xterm-256color', ...command.env },

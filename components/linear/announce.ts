@@ -1,0 +1,154 @@
+import type { ModelId } from '../../src/client/types.js';
+import { shownLog, type LineInput } from '../../src/store/screen-store.js';
+import { questionOf, choiceText } from '../layout/dialog.js';
+import { pageContent } from '../layout/page.js';
+import { unseenReport } from '../panes/out-of-memory.js';
+import type { PageContent } from '../panes/page-content.js';
+import { stateOf } from '../panes/models.js';
+import { clockText } from '../text/format.js';
+import type { ScreenView } from '../view.js';
+import { selectedId } from '../view.js';
+import { cleanText } from '../text/clean.js';
+import { reportLines, selectionSentence, summary } from './sentences.js';
+
+/** What is said when a line begins to be typed. */
+const TYPING: Readonly<Record<LineInput['kind'], string>> = {
+  filter: 'filter: type words, Enter keeps it, Esc drops it',
+  command: 'command: type its name, Enter runs it, Tab completes it',
+  search: 'search the log: type words, Enter finds them',
+};
+
+/** At most so many at a time: more would be read for minutes. */
+const DECISIONS_MOST = 10;
+
+/**
+ * What has to be said after a change, line by line: decisions and changes of state as they come, and the answer to every
+ * key. Figures are not news; whoever wants them goes to the device. Pure: the same two views always give the same lines.
+ */
+export function announce(
+  before: ScreenView | null,
+  after: ScreenView,
+  help: (view: ScreenView) => PageContent,
+): string[] {
+  if (before === null) return summary(after);
+  return [...news(before, after), ...answers(before, after, help)].map(cleanText);
+}
+
+function news(before: ScreenView, after: ScreenView): string[] {
+  return [
+    ...connectionLines(before, after),
+    ...noticeLines(before, after),
+    ...decisionLines(before, after),
+    ...stateLines(before, after),
+  ];
+}
+
+function connectionLines({ connection: was }: ScreenView, { connection: is }: ScreenView): string[] {
+  if (was.state === is.state) return [];
+  switch (is.state) {
+    case 'connecting':
+      return ['connecting'];
+    case 'live':
+      return ['connected again'];
+    case 'lost':
+      return [`connection lost: ${is.reason} Trying again.`];
+  }
+}
+
+function noticeLines(before: ScreenView, after: ScreenView): string[] {
+  const known = before.snapshot.supervisor.notices;
+  const fresh = after.snapshot.supervisor.notices.filter((notice) => !known.includes(notice));
+  const report = unseenReport(after);
+  const isNew = report !== null && report.decision !== unseenReport(before)?.decision;
+  return [...fresh.map((notice) => `notice: ${notice}`), ...(isNew ? reportLines(after) : [])];
+}
+
+function decisionLines(before: ScreenView, after: ScreenView): string[] {
+  if (before.snapshot.decisions === after.snapshot.decisions) return [];
+  const last = before.snapshot.decisions.at(-1)?.number ?? 0;
+  const fresh = after.snapshot.decisions.filter(({ number, kind }) => number > last && kind !== 'measure');
+  const left = fresh.length - DECISIONS_MOST;
+  return [
+    ...(left > 0 ? [`${left} more decisions, then:`] : []),
+    ...fresh.slice(-DECISIONS_MOST).map(({ at, kind, sentence }) => `${clockText(at)} ${kind}: ${sentence}`),
+  ];
+}
+
+/** States that no decision tells of. */
+function stateLines(before: ScreenView, after: ScreenView): string[] {
+  if (before.snapshot.models === after.snapshot.models) return [];
+  const words = new Map(before.snapshot.models.map((model) => [model.id, stateOf(model).word]));
+  return after.snapshot.models.flatMap((model) => {
+    const { word } = stateOf(model);
+    const was = words.get(model.id);
+    const told = word === 'SLEEPING' || word === 'PARKED' || word === 'HUNG' || was === 'HUNG';
+    return told && was !== undefined && was !== word ? [`${model.id}: now ${word}, was ${was}`] : [];
+  });
+}
+
+function answers(before: ScreenView, after: ScreenView, help: (view: ScreenView) => PageContent): string[] {
+  const { screen: was } = before;
+  const { screen: is } = after;
+  const lines: string[] = [];
+  if (is.message !== null && is.message !== was.message) lines.push(is.message.text);
+  if (is.input !== null && is.input.kind !== was.input?.kind) {
+    lines.push(TYPING[is.input.kind]);
+  }
+  if (is.input === null && is.filter !== was.filter)
+    lines.push(`filter ${is.filter === '' ? 'dropped' : `"${is.filter}"`}`);
+  if (was.input !== null && is.input === null && is.filter !== '') lines.push(`filter "${is.filter}"`);
+  if ((is.frozen === null) !== (was.frozen === null))
+    lines.push(is.frozen === null ? 'the view goes on' : 'the view is frozen');
+  if (is.dialog !== null && is.dialog !== was.dialog) {
+    const { text, choices } = questionOf(is.dialog, after);
+    lines.push(text, ...choices.map(choiceText));
+  }
+  if (is.page !== was.page || (is.page !== null && is.logTail !== was.logTail))
+    lines.push(...pageLines(before, after, help));
+  const isBack = is.page === null && was.page !== null;
+  if (is.page === null && is.input === null && (isBack || selectionKey(before) !== selectionKey(after))) {
+    lines.push(selectionSentence(after));
+  }
+  return lines;
+}
+
+/** The whole page when it is opened; afterwards what was added at its end. */
+function pageLines(before: ScreenView, after: ScreenView, help: (view: ScreenView) => PageContent): string[] {
+  const { page } = after.screen;
+  if (page === null) return [];
+  if (page.kind === 'logs') return logLines(before, after, page.model);
+  const textOf = (view: ScreenView): string[] => {
+    const { title, rows } = pageContent(page, view, help(view));
+    return [
+      title,
+      ...rows.map((row) =>
+        row
+          .map(({ text }) => text)
+          .join('')
+          .trim()
+          .replace(/ {2,}/gu, '  '),
+      ),
+    ].filter((line) => line !== '');
+  };
+  const lines = textOf(after);
+  if (before.screen.page === null || before.screen.page.kind !== page.kind) return lines;
+  const known = textOf({ ...before, screen: { ...before.screen, page } });
+  const shared = lines.findIndex((line, index) => line !== known[index]);
+  return shared < 0 ? [] : lines.slice(shared);
+}
+
+/** The title when the log is opened, and the lines that were not told yet. */
+function logLines({ screen: was }: ScreenView, { screen: is }: ScreenView, model: ModelId): string[] {
+  const isOpen = was.page?.kind === 'logs' && was.page.model === model;
+  const title = isOpen ? [] : [`Log of ${model}`];
+  const tail = shownLog(is);
+  if (tail?.model !== model) return title;
+  const told = isOpen ? shownLog(was) : null;
+  const upTo = told?.model === model ? told.dropped + told.lines.length : 0;
+  const error = tail.error === null || tail.error === told?.error ? [] : [tail.error];
+  return [...title, ...error, ...tail.lines.slice(Math.max(0, upTo - tail.dropped))];
+}
+
+function selectionKey({ screen, lists }: ScreenView): string {
+  return JSON.stringify([screen.focus, selectedId(lists, screen, screen.focus)]);
+}

@@ -1,0 +1,84 @@
+import type { DomainStore } from '../../src/store/domain-store.js';
+import type { ScreenStore } from '../../src/store/screen-store.js';
+import type { FrameSource } from '../frame-source.js';
+import { helpPage } from '../keys/commands.js';
+import { cleanText } from '../text/clean.js';
+import { makeView, type ScreenOptions, type ScreenView } from '../view.js';
+import { announce } from './announce.js';
+
+/** Ages and expired messages are looked at as often. */
+const TICK_MILLIS = 1_000;
+/** Rows that PgUp and PgDn go. */
+const PAGE_SIZE = 10;
+const NO_ROWS: readonly string[] = [];
+
+export interface LinearSource extends FrameSource {
+  /** Says again what is there. */
+  again(): void;
+}
+
+/**
+ * The screen for those who listen to it: nothing is drawn, and nothing that was written changes any more; each piece of
+ * news and each answer to a key is a line of its own.
+ */
+export function createLinearSource(
+  domain: DomainStore,
+  screen: ScreenStore,
+  options: ScreenOptions,
+  write: (line: string) => void,
+  onError: (error: unknown) => void,
+): LinearSource {
+  let told: ScreenView | null = null;
+  let waiting = '';
+  let scheduled = false;
+
+  const view = (): ScreenView | null => makeView(options, screen.getState(), domain.getState(), Date.now());
+
+  function tell(): void {
+    scheduled = false;
+    try {
+      const now = view();
+      if (now === null) return tellWaiting();
+      for (const line of announce(told, now, helpPage)) write(line);
+      told = now;
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  function tellWaiting(): void {
+    const { connection } = domain.getState();
+    const line = connection.state === 'lost' ? `${connection.reason} Trying again; q leaves.` : 'connecting; q leaves';
+    if (line !== waiting) write(cleanText(line));
+    waiting = line;
+  }
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    queueMicrotask(tell);
+  }
+
+  const ends = [domain.subscribe(schedule), screen.subscribe(schedule)];
+  const ticker = setInterval(() => {
+    const { message } = screen.getState();
+    if (message !== null && Date.now() >= message.until) screen.setState({ message: null });
+  }, TICK_MILLIS);
+  tell();
+
+  return {
+    subscribe: () => () => undefined,
+    rows: () => NO_ROWS,
+    view,
+    pageSize: () => PAGE_SIZE,
+    bodyRows: () => PAGE_SIZE,
+    again() {
+      told = null;
+      schedule();
+    },
+    close() {
+      for (const end of ends) end();
+      clearInterval(ticker);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { announce } from '../../components/linear/announce.js';
+import { helpPage } from '../../components/keys/commands.js';
+import type { ScreenView } from '../../components/view.js';
+import { startFakeSupervisor } from '../support/fake-supervisor.js';
+import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
+import { busySnapshot, SAMPLE_SUPERVISOR, SAMPLE_TIME, sampleDecision, sampleSnapshot } from '../support/snapshots.js';
+import { startScreen } from '../support/terminal-screen.js';
+
+/** What is said after each step. */
+function listener(world: ScreenWorld): { readonly heard: () => string[] } {
+  let told: ScreenView | null = null;
+  return {
+    heard() {
+      const view = world.view();
+      const lines = announce(told, view, helpPage);
+      told = view;
+      return lines;
+    },
+  };
+}
+
+describe('the screen for those who listen to it', () => {
+  it('begins with what there is: devices, what runs, who waits, and how to go on', () => {
+    const lines = listener(createScreenWorld(busySnapshot())).heard();
+    expect(lines).toContain('CUDA0: held 11.2, reserved 6.3, external 2.0, free 4.5 of 24.0 GiB');
+    expect(lines.find((line) => line.startsWith('qwen3-32b: '))).toBe(
+      'qwen3-32b: READY on CUDA0, 11.2 GiB, context 32k, 2 requests in flight, pinned',
+    );
+    expect(lines.find((line) => line.startsWith('number 1: '))).toMatch(/mixtral-8x7b, waits for 12s: needs 6\.2 GiB/);
+    expect(lines.at(-1)).toContain('? tells all keys');
+  });
+
+  it('says decisions as they come, and nothing of figures or time', () => {
+    const world = createScreenWorld(busySnapshot());
+    const { heard } = listener(world);
+    heard();
+    world.pass(60_000);
+    const devices = busySnapshot().devices.map((device) => ({
+      ...device,
+      externalBytes: 0,
+      sampledAt: SAMPLE_TIME + 59_000,
+    }));
+    world.receive({ type: 'delta', delta: { at: SAMPLE_TIME + 60_000, devices } });
+    expect(heard()).toEqual([]);
+    world.receive({
+      type: 'decision',
+      decision: sampleDecision(9, { kind: 'evict', sentence: 'phi-4 for qwen3-32b' }),
+    });
+    expect(heard()).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d evict: phi-4 for qwen3-32b$/)]);
+  });
+
+  it('says states that no decision tells of', () => {
+    const world = createScreenWorld(busySnapshot());
+    const { heard } = listener(world);
+    heard();
+    const phi = busySnapshot().models.find(({ id }) => id === 'phi-4');
+    if (phi === undefined) throw new Error('the sample has changed');
+    world.receive({ type: 'delta', delta: { at: SAMPLE_TIME, models: [{ ...phi, word: 'sleeping' }] } });
+    expect(heard()).toEqual(['phi-4: now SLEEPING, was READY']);
+    world.receive({ type: 'disconnected', reason: 'The line broke.' });
+    expect(heard()).toEqual(['connection lost: The line broke. Trying again.']);
+  });
+
+  it('answers every key: where it went, what a page says, what is asked', async () => {
+    const world = createScreenWorld(busySnapshot(), { options: { ownsSupervisor: true } });
+    const { heard } = listener(world);
+    heard();
+    world.press('j');
+    expect(heard()).toEqual([expect.stringMatching(/^models 2 of 6: llama4-scout: LOADING on CUDA0, 42%/)]);
+    world.press('tab');
+    expect(heard()).toEqual([expect.stringMatching(/^queue 1 of 2: number 1: mixtral-8x7b/)]);
+    world.press('1');
+    expect(heard()).toEqual([expect.stringMatching(/^devices 1 of 3: CUDA0: held/)]);
+    world.press('w');
+    expect(heard()).toEqual(expect.arrayContaining(['Why: CUDA0', 'Who holds it']));
+    world.press('escape');
+    expect(heard()).toEqual([expect.stringMatching(/^devices 1 of 3/)]);
+    world.press('2', 'p');
+    heard();
+    await Promise.resolve();
+    expect(heard()).toEqual(['pin llama4-scout: accepted']);
+    world.press('q');
+    expect(heard()).toEqual([
+      'What becomes of the models? Ctrl-C again stops all.',
+      'd detach, everything keeps running',
+      expect.stringMatching(/^s stop 4 models/),
+      'Esc cancel',
+    ]);
+    world.press('escape', '/', 'p', 'h', 'i', 'return');
+    expect(heard()).toContain('filter "phi"');
+  });
+
+  it('says of a log only what was added', () => {
+    const world = createScreenWorld(busySnapshot());
+    const { heard } = listener(world);
+    heard();
+    world.press('L');
+    heard();
+    const lines = ['one', 'two'];
+    world.screen.setState({ logTail: { model: 'qwen3-32b', lines, dropped: 0, error: null } });
+    expect(heard()).toEqual(['one', 'two']);
+    world.screen.setState({ logTail: { model: 'qwen3-32b', lines: ['two', 'three'], dropped: 1, error: null } });
+    expect(heard()).toEqual(['three']);
+  });
+
+  it('says no control characters, whoever has sent them', () => {
+    const supervisor = { ...SAMPLE_SUPERVISOR, notices: ['a \u001b[2Jnotice'] };
+    expect(listener(createScreenWorld(sampleSnapshot({ supervisor }))).heard()).toContain('notice: a notice');
+  });
+});
+
+describe.each([
+  ['--screen-reader', { SCREEN_READER: '1' }],
+  ['a terminal that cannot move its cursor', { TERM: 'dumb' }],
+])('in a terminal, for %s', (_why, env) => {
+  it('writes lines one after the other, on the ordinary screen, and takes keys', async () => {
+    await using supervisor = await startFakeSupervisor(busySnapshot());
+    await using terminal = startScreen(supervisor, { columns: 200, rows: 50, env });
+    await terminal.waitFor('q leaves.');
+    terminal.type('j');
+    await terminal.waitFor(/^models 2 of 6: llama4-scout/mu);
+    supervisor.sendDecision(sampleDecision(77, { sentence: 'something was decided' }));
+    await terminal.waitFor(/admit: something was decided$/mu);
+    expect(terminal.onAlternateScreen()).toBe(false);
+    // eslint-disable-next-line no-control-regex -- movements and erasures are what is looked for
+    expect(terminal.output()).not.toMatch(/\u001b\[\d*(?:;\d*)?[A-HJKST]/u);
+    terminal.type('q');
+    await terminal.waitFor('l leave');
+    terminal.type('l');
+    await terminal.exited;
+    expect(terminal.cursorVisible()).toBe(true);
+    expect(terminal.text()).toContain('outcome left');
+  });
+});
