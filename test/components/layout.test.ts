@@ -42,11 +42,30 @@ function crowdedSnapshot(): Snapshot {
     decisions: Array.from({ length: 200 }, (_, index) =>
       sampleDecision(index + 1, { sentence: `${name(index)}: ${'because '.repeat(40)}` }),
     ),
+    outOfMemory: [
+      {
+        ...{
+          decision: 3,
+          at: SAMPLE_TIME,
+          model: name(1),
+          device: 'CUDA0',
+          askedBytes: null,
+          residentBytes: 0,
+          claimBytes: GIB,
+        },
+        holders: [{ device: 'CUDA0', segments: [{ model: name(0), part: 'held', bytes: GIB }], foreign: [] }],
+        changes: [],
+        decisions: [],
+      },
+    ],
     supervisor: { ...SAMPLE_SUPERVISOR, notices: ['one notice', 'a notice that is very long '.repeat(12)] },
   });
 }
 
 const SIZES = [
+  [250, 70],
+  [250, 16],
+  [160, 50],
   [200, 60],
   [140, 40],
   [120, 36],
@@ -78,11 +97,22 @@ describe('the frame', () => {
         expectToFit(world, columns, rows);
         world.screen.setState({ zoom: false, message: { tone: 'bad', text: 'x'.repeat(300), until: Infinity } });
         expectToFit(world, columns, rows);
-        for (const key of ['?', 'w', 'return', 'L', 'P', 'q', '/']) {
+        for (const key of ['?', 'w', 'return', 'L', 'P', '!', 'q', '/']) {
           world.screen.setState({ page: null, dialog: null, input: null });
           world.press(key);
           expectToFit(world, columns, rows);
         }
+      }
+    }
+  });
+
+  it('fits at every width from 60 to 250, with every row in its place', () => {
+    for (let columns = 60; columns <= 250; columns += 1) {
+      for (const snapshot of [busySnapshot(), crowdedSnapshot()]) {
+        const world = createScreenWorld(snapshot, { columns, rows: 40 });
+        expectToFit(world, columns, 40);
+        expect(world.lines()).toHaveLength(40);
+        expect(world.text(), `${columns} columns`).toMatch(/CUDA0[^\n]*\[[^\]\n]{3,}\]/u);
       }
     }
   });

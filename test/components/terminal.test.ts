@@ -178,6 +178,26 @@ describe('another size', () => {
     }
   });
 
+  it('and another and another, faster than they can be drawn, leaves nothing of any of them', async () => {
+    terminal = startScreen(supervisor, { columns: 200, rows: 60 });
+    await terminal.waitFor('Decisions');
+    for (let round = 0; round < 10; round += 1) {
+      for (const [width, height] of [
+        [40, 10],
+        [140, 20],
+        [70, 50],
+        [200, 60],
+      ] as const) {
+        terminal.resize(width, height);
+        await new Promise((resolve) => setTimeout(resolve, round * 5));
+      }
+    }
+    const fresh = await freshScreen(200, 60);
+    await terminal.waitFor((lines) => lines.join('\n') === fresh);
+    terminal.resize(40, 10);
+    await terminal.waitFor((lines) => lines.join('\n').trim() === '40x10, needs 60x16');
+  });
+
   /** What a screen shows that was started at this size. */
   async function freshScreen(columns: number, rows: number): Promise<string> {
     await using fresh = startScreen(supervisor, { columns, rows });
@@ -336,16 +356,23 @@ describe('leaving', () => {
     const folder = await mkdtemp(join(tmpdir(), 'screen-'));
     const pidFile = join(folder, 'pid');
     const script = fileURLToPath(new URL('../support/run-screen.js', import.meta.url));
+    const bySignal =
+      (signal: NodeJS.Signals): (() => Promise<unknown>) =>
+      async () =>
+        process.kill(Number(await readFile(pidFile, 'utf8')), signal);
     for (const [how, leave] of [
       ['q', () => terminal.type('q\r')],
-      ['SIGTERM', async () => process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGTERM')],
+      ['SIGTERM', bySignal('SIGTERM')],
+      ['SIGINT', bySignal('SIGINT')],
+      ['SIGHUP', bySignal('SIGHUP')],
+      ['an exception', bySignal('SIGUSR2')],
     ] as const) {
       terminal = startTerminal({
         file: '/bin/sh',
         args: ['-c', `"${process.execPath}" "${script}"; stty -a; echo mode shown`],
         columns: 100,
         rows: 30,
-        env: { SCREEN_SOCKET: supervisor.socketPath, SCREEN_PID_FILE: pidFile },
+        env: { SCREEN_SOCKET: supervisor.socketPath, SCREEN_PID_FILE: pidFile, SCREEN_CRASH_ON: 'SIGUSR2' },
       });
       await terminal.waitFor('LIVE');
       await leave();
