@@ -30,11 +30,12 @@ const KEY_INTERVAL_MILLIS = 150;
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
 const seconds = Number(values.seconds);
 
-let isOver = false;
+/** What was over its budget. */
+const overs: string[] = [];
 
 function report(what: string, measured: number, budget: number, unit: string, digits = 0): void {
   const over = !(measured <= budget);
-  isOver ||= over;
+  if (over) overs.push(what);
   const figures = [`${measured.toFixed(digits)} ${unit}`.padStart(14), `${budget} ${unit}`.padStart(14)];
   console.log(`${what.padEnd(66)} ${figures.join(' ')}${over ? '  OVER' : ''}`);
 }
@@ -48,7 +49,7 @@ console.log('\n16 devices, 200 models, 1,000 requests waiting');
 // One model fills a device, and answers without an end in sight: nobody else gets in.
 const long = { 'sim-size': '20GiB', 'sim-load-seconds': 0.1, 'sim-measure-seconds': 0, 'sim-tokens-per-second': 0.001 };
 await onMachine(await startMachine(200, long, '--queue-max', '2000', '--max-wait', '86400'), manyWaiting);
-process.exitCode = isOver ? 1 : 0;
+process.exitCode = overs.length > 0 ? 1 : 0;
 
 function onMachine(machine: SimMachine, measure: (machine: SimMachine) => Promise<void>): Promise<void> {
   return during(machine.served, () => measure(machine));
@@ -175,16 +176,16 @@ async function manyWaiting(machine: SimMachine): Promise<void> {
       Array.from({ length: 60 }, () => 'j'),
     );
     report('scrolling: CPU for each key', scrolling.cpuMillis, 50, 'ms', 1);
-      terminal.type('/');
+    terminal.type('/');
     await terminal.waitFor('/_');
     const filtering = await keysCost(terminal, [
-      ...'model-19',
+      ...Array.from('model-19'),
       ...Array.from({ length: 8 }, () => '\u007f'),
-      ...'q4-01',
+      ...Array.from('q4-01'),
     ]);
     report('filtering: CPU for each key', filtering.cpuMillis, 50, 'ms', 1);
     const waits = [scrolling, filtering].map(({ p95Millis }) => p95Millis.toFixed(0)).join(' and ');
-  console.log(`  (from the key to the last byte, of which at most 15 frames a second: p95 ${waits} ms)`);
+    console.log(`  (from the key to the last byte, of which at most 15 frames a second: p95 ${waits} ms)`);
     console.log(`  (memory of the screen with so many models: ${(residentBytes(terminal.pid) / 1e6).toFixed(0)} MB)`);
   });
   gone.abort();

@@ -190,7 +190,11 @@ function legendRows(glyphs: Glyphs): Row[] {
     [glyphs.external, 'external: held by programs that are not ours (external, ext, x)'],
     [glyphs.free, 'free (free, f); the four numbers add up to the total'],
     [glyphs.margin, 'the margin: what lies right of it is kept free'],
-    ['GiB min/used', 'what a model needs at least, as far as is known, and what it is seen to hold; ~ is an estimate'],
+    [
+      'GiB min/used',
+      'what a model needs of its devices, as far as is known, and is seen to hold there; ~ is an estimate',
+    ],
+    ['HOST', 'what it holds of system memory besides, in GiB'],
     ['* B', 'pinned; blocked'],
     ['Queue', 'models that are waited for and not ready yet, the next one first; w tells why'],
     ['Measure queue', 'models whose need of memory is being found out, one at a time, without serving them'],

@@ -119,6 +119,7 @@ export function noticeRow(view: ScreenView, width: number): Row | null {
 function outOfMemoryRow({ model, device, at }: OutOfMemoryReport, width: number, mark: string): Row {
   const where = device === null ? '' : ` on ${device}`;
   const said = [span(' ! ', 'bad'), span(`${model} ran out of memory${where} at ${clockText(at)}`, 'bad')];
-  const offer = width >= 110 ? ' shows who held it and what would help ' : ' shows what would help ';
+  const offer =
+    width >= 110 ? ' shows who held it and what would help ' : width >= 76 ? ' shows what would help ' : ' shows why ';
   return spreadRow(said, [span('!', 'accent'), span(offer, 'dim')], width, mark);
 }

@@ -1,4 +1,4 @@
-import type { Millis, ModelView } from '../../src/client/types.js';
+import type { DeviceBytes, Millis, ModelView } from '../../src/client/types.js';
 import { durationText, gibText, idleText, sumBytes, tokensText } from '../text/format.js';
 import { cleanText } from '../text/clean.js';
 import { textWidth } from '../text/width.js';
@@ -9,11 +9,17 @@ import { cell, span, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, tableWidth, type CellText, type Column } from '../widgets/table.js';
 import { selectedIndex, type ScreenView } from '../view.js';
 
+/** System memory, as a device. */
+const HOST = 'Host';
+
+/** From this width of the pane on there is room for what models hold of the host besides. */
+const HOST_FROM = 90;
+
 /** The columns that say nothing of a model that is being loaded; there its progress stands instead. */
 const NOT_WHILE_LOADING: ReadonlySet<string> = new Set(['context', 'requests', 'idle']);
 
 /** The columns that say nothing of a model that has failed; there the reason stands instead. */
-const NOT_AFTER_FAILURE: ReadonlySet<string> = new Set(['on', 'memory', ...NOT_WHILE_LOADING]);
+const NOT_AFTER_FAILURE: ReadonlySet<string> = new Set(['on', 'memory', 'host', ...NOT_WHILE_LOADING]);
 
 /** Names as long as this are shown whole before anything that can be spared, */
 const NAME_WANTED = 28;
@@ -35,6 +41,9 @@ export function modelsList(view: ScreenView, width: number): PaneList {
 
 function modelColumns(view: ScreenView, width: number): Column[] {
   const on = Math.max(2, ...view.lists.models.map((model) => textWidth(devicesText(model))));
+  const hasHost =
+    width >= HOST_FROM &&
+    view.snapshot.models.some(({ claim }) => (claim[HOST] ?? 0) > 0 && Object.keys(claim).length > 1);
   const fixed: Column[] = [
     { key: 'mark', title: '', width: 1, align: 'left' },
     { key: 'name', title: 'NAME', width: 0, align: 'left', cutAt: 'middle' },
@@ -42,6 +51,7 @@ function modelColumns(view: ScreenView, width: number): Column[] {
     { key: 'state', title: 'STATE', width: 8, align: 'left' },
     { key: 'on', title: 'ON', width: Math.min(on, width >= 80 ? 12 : 8), align: 'left' },
     { key: 'memory', title: 'GiB min/used', width: 12, align: 'right' },
+    ...(hasHost ? [{ key: 'host', title: 'HOST', width: 5, align: 'right' } as const] : []),
     { key: 'context', title: 'CTX', width: 5, align: 'right' },
     { key: 'requests', title: 'REQ', width: 3, align: 'right' },
     { key: 'idle', title: 'IDLE', width: 5, align: 'right' },
@@ -71,6 +81,7 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
     state: { text: word, tone },
     on: { text: devicesText(model), tone: loaded ? 'plain' : 'dim' },
     memory: { text: memoryText(model), tone: loaded ? 'plain' : 'dim' },
+    host: { text: hostText(model), tone: loaded ? 'plain' : 'dim' },
     context: { text: tokensText(model.contextTokens) },
     requests: {
       text: loaded && tellsRequests ? String(model.requests) : '-',
@@ -159,16 +170,29 @@ export function loadingText(model: ModelView, now: Millis, room: number = Infini
   return textWidth(whole) <= room ? whole : (time.at(-1) ?? whole);
 }
 
+/** What models mostly compete for is the memory of devices. A model that needs none there is told by the host's. */
 function memoryText(model: ModelView): string {
-  const claim = sumBytes(model.claim);
-  const resident = model.generation === null ? null : sumBytes(model.resident);
+  const claim = sumBytes(deviceBytes(model.claim));
+  const resident = model.generation === null ? null : sumBytes(deviceBytes(model.resident, model.claim));
   const min = claim === null ? '-' : `${model.claimQuality === 'estimate' ? '~' : ''}${gibText(claim)}`;
   return `${min}/${(resident === null ? '-' : gibText(resident)).padStart(4)}`;
 }
 
+/** Without the host's part, where there is another one: RAM and VRAM are not one amount. */
+function deviceBytes(bytes: DeviceBytes, like: DeviceBytes = bytes): DeviceBytes {
+  const onDevices = Object.entries(like).some(([name, amount]) => name !== HOST && amount > 0);
+  return Object.fromEntries(Object.entries(bytes).filter(([name]) => (name === HOST) !== onDevices));
+}
+
+/** `-` for a model that needs none, or only of the host. */
+function hostText({ claim, resident, generation }: ModelView): string {
+  const bytes = generation === null ? claim[HOST] : (resident[HOST] ?? claim[HOST]);
+  return bytes === undefined || bytes === 0 ? '-' : gibText(bytes);
+}
+
 /** `0`, `0,1`, `Host`: the numbers alone where the devices are of one kind, as nearly everywhere. */
 function devicesText(model: ModelView): string {
-  const names = model.devices.filter((name) => name !== 'Host' || model.devices.length === 1);
+  const names = model.devices.filter((name) => name !== HOST || model.devices.length === 1);
   const numbers = names.map((name) => /^CUDA(\d+)$/.exec(name)?.[1]);
   return names.length > 0 && numbers.every((number) => number !== undefined)
     ? numbers.join(',')

@@ -31,11 +31,14 @@ export function unseenReport({ snapshot, screen }: Pick<ScreenView, 'snapshot' |
   return latest === undefined || latest.decision <= screen.reportSeen ? null : latest;
 }
 
-const HOLDERS: readonly Column[] = [
-  { key: 'bytes', title: 'GiB', width: 6, align: 'right' },
-  { key: 'who', title: 'WHO', width: 26, align: 'left', cutAt: 'middle' },
-  { key: 'leave', title: 'COULD IT HAVE LEFT?', width: 60, align: 'left' },
-];
+function holderColumns(width: number): readonly Column[] {
+  const who = Math.min(26, Math.floor(width / 3));
+  return [
+    { key: 'bytes', title: 'GiB', width: 6, align: 'right' },
+    { key: 'who', title: 'WHO', width: who, align: 'left', cutAt: 'middle' },
+    { key: 'leave', title: 'COULD IT HAVE LEFT?', width: Math.max(10, width - who - 8), align: 'left' },
+  ];
+}
 
 /** How a model came to run out of memory: who held it, who could have left and why not, what would help now. */
 export function outOfMemoryPage(view: ScreenView, number: number): PageContent {
@@ -46,14 +49,15 @@ export function outOfMemoryPage(view: ScreenView, number: number): PageContent {
     reports.length === 1 ? '' : ` (${reports.length - reports.indexOf(report)} of ${reports.length}, ! shows the next)`;
   const record = view.snapshot.decisions.find((decision) => decision.number === number) ?? null;
   const mark = view.options.glyphs.cut;
+  const width = pageWidth(view) - SECTION_INDENT;
   return {
     title: `Out of memory: ${report.model}${place}`,
     rows: [
       ...summaryRows(view, report, record),
       ...section('What would help', remedyRows(view, report, record)),
-      ...report.holders.flatMap((holders) => holderSection(report, record, holders, mark)),
+      ...report.holders.flatMap((holders) => holderSection(report, record, holders, width, mark)),
       ...section('The minute before', timelineRows(report)),
-      ...section('Ledger at that moment', ledgerRows(record?.ledger ?? [], pageWidth(view) - SECTION_INDENT, mark)),
+      ...section('Ledger at that moment', ledgerRows(record?.ledger ?? [], width, mark)),
     ],
   };
 }
@@ -74,8 +78,10 @@ function summaryRows(view: ScreenView, report: OutOfMemoryReport, record: Decisi
       ...(waits && model?.word !== 'loading' ? [span(' and waits to be loaded again', 'warn')] : []),
     ],
     [
-      span(askedBytes === null ? 'Its log does not say how much it asked for' : `It asked for ${sizeText(askedBytes)}`),
-      span(`, was seen to hold ${sizeText(residentBytes)} by then, and was let in with ${sizeText(claimBytes)}.`),
+      span(
+        `${askedBytes === null ? 'Its log does not say how much it asked for; it' : `It asked for ${sizeText(askedBytes)},`} ` +
+          `was seen to hold ${sizeText(residentBytes)} by then, and was let in with ${sizeText(claimBytes)}.`,
+      ),
     ],
     ...(figures === undefined
       ? []
@@ -101,35 +107,44 @@ function holderSection(
   report: OutOfMemoryReport,
   record: Decision | null,
   { device, segments, foreign }: OutOfMemoryReport['holders'][number],
+  width: number,
   mark: string,
 ): Row[] {
+  const columns = holderColumns(width);
   const figures = record?.ledger.find((known) => known.device === device);
   const row = (bytes: number, who: string, leave: string): Row =>
-    tableRow(HOLDERS, { bytes: { text: gibText(bytes) }, who: { text: who }, leave: { text: leave } }, mark);
+    tableRow(columns, { bytes: { text: gibText(bytes) }, who: { text: who }, leave: { text: leave } }, mark);
   const total = figures === undefined ? '' : `, ${sizeText(figures.totalBytes)} in all`;
-  const byModel = segments.toSorted((a, b) => b.bytes - a.bytes);
+  const notTaken = (model: string): number =>
+    segments
+      .filter((other) => other.model === model && other.part === 'reserved')
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+  const taken = segments.filter(({ part }) => part !== 'reserved').toSorted((a, b) => b.bytes - a.bytes);
   return section(`Who held ${device}${total}`, [
-    headerRow(HOLDERS, mark),
-    ...byModel.map(({ model, part, bytes }) =>
-      row(bytes, model === report.model ? `${model}, itself` : model, couldLeave(report, record, model, part)),
+    headerRow(columns, mark),
+    ...taken.map(({ model, part, bytes }) =>
+      row(
+        bytes,
+        model === report.model ? `${model}, itself` : model,
+        part === 'releasing' ? 'was leaving already' : couldLeave(report, record, model, notTaken(model)),
+      ),
     ),
     ...(figures === undefined
       ? []
       : [
           row(figures.externalBytes, 'other programs', foreignText(foreign)),
-          row(figures.freeBytes, 'nobody', `${sizeText(figures.marginBytes)} of it is the margin`),
+          row(
+            figures.freeBytes + figures.reservedBytes,
+            'nobody',
+            `${sizeText(figures.marginBytes)} is to be kept free as margin`,
+          ),
         ]),
   ]);
 }
 
-function couldLeave(
-  report: OutOfMemoryReport,
-  record: Decision | null,
-  model: string,
-  part: 'held' | 'reserved' | 'releasing',
-): string {
-  if (part === 'releasing') return 'was leaving already';
-  if (model === report.model) return part === 'reserved' ? 'what it had not taken yet' : 'it was loading';
+function couldLeave(report: OutOfMemoryReport, record: Decision | null, model: string, notTakenBytes: number): string {
+  const more = notTakenBytes === 0 ? '' : `; ${sizeText(notTakenBytes)} more was promised to it`;
+  if (model === report.model) return `the one that failed${more}`;
   const victim = record?.plan.find((known) => known.model === model);
   if (victim !== undefined) return `yes: idle for ${durationText(victim.idleMillis)}`;
   const passed = record?.passedOver.find((known) => known.model === model);
@@ -140,8 +155,9 @@ function couldLeave(
       return `no: busy, ${countText(passed.requests, 'request')} in flight`;
     case 'not needed':
       return 'yes, but others were enough';
-    case 'pinned':
     case 'loading':
+      return `no: loading${more}`;
+    case 'pinned':
     case 'stopping':
     case 'wanted':
     case 'not on this device':

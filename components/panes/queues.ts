@@ -39,7 +39,10 @@ export function queueList(view: ScreenView, width: number): PaneList {
         glyphs.cut,
       ),
     ),
-    empty: [emptyText(view, view.snapshot.queue.length, 'nobody waits')],
+    empty: [
+      emptyText(view, view.snapshot.queue.length, 'nobody waits'),
+      ...(view.snapshot.queue.length === 0 ? ['requests stand here until their model is up'] : []),
+    ],
     selected,
     after: wholeReason(view.lists.queue[Math.max(0, selected)], why, inner),
   };

@@ -35,13 +35,15 @@ export function remediesFor(view: ScreenView, report: OutOfMemoryReport, record:
     const effect = `fits now: it needs ${sizeText(figures.needBytes)} on ${device.name}, ${sizeText(availableNow(device))} is free for it`;
     return [{ command: run(`load ${quoted(model.id)}`), effect }, ...prevention].slice(0, REMEDIES_MOST);
   }
-  const tooLarge = figures.needBytes > device.totalBytes - device.externalBytes - device.marginBytes;
+  const alone = device.totalBytes - device.marginBytes;
+  const tooLarge = figures.needBytes > alone - device.externalBytes;
   const rooms = makeRoom(view, model, device, short, run);
   const smaller: Remedy = {
     command: run(`measure ${quoted(model.id)}`),
-    effect: `does not fit on ${device.name} even alone: this says what it needs; a smaller ctx-size or fewer n-gpu-layers in its preset need less`,
+    effect: `does not fit on ${device.name} as it is, even alone: this says what it needs; a smaller ctx-size or fewer n-gpu-layers in its preset need less`,
   };
-  return (tooLarge ? [smaller, ...prevention, ...rooms] : [...rooms, ...prevention]).slice(0, REMEDIES_MOST);
+  const others = tooLarge && figures.needBytes <= alone ? [endOthers(device)] : [];
+  return (tooLarge ? [...others, smaller, ...prevention, ...rooms] : [...rooms, ...prevention]).slice(0, REMEDIES_MOST);
 }
 
 /** The device that was short of most. */
@@ -55,6 +57,19 @@ function shortDevice(report: OutOfMemoryReport, record: Decision | null): Decisi
 
 function availableNow(device: DeviceView): number {
   return device.freeBytes - device.overcommitBytes - device.marginBytes;
+}
+
+/** Programs that are not ours are not ours to end; whose they are is said as far as it is known. */
+function endOthers({ name, externalBytes, foreign }: DeviceView): Remedy {
+  const largest = foreign[0];
+  const who =
+    largest === undefined
+      ? ''
+      : `, most of it ${largest.name === '' ? 'a program' : largest.name} (pid ${largest.pid}) with ${sizeText(largest.bytes)}`;
+  return {
+    command: null,
+    effect: `Other programs hold ${sizeText(externalBytes)} on ${name}${who}: without them it would fit.`,
+  };
 }
 
 /** Who would have to go: as few as possible, idle ones first; then those that are busy, then those that are pinned. */

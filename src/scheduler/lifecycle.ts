@@ -171,4 +171,6 @@ export function onResting(turn: Turn, event: Extract<EventBody, { type: 'sleepin
   const instance = instanceOf(turn.state, event.model, event.generation);
   if (instance?.phase !== 'ready' || instance.leases.length > 0) return;
   patchInstance(turn, event.model, { phase: event.type, awakeClaim: instance.claim, restingSince: turn.state.now });
+  const how = event.type === 'sleeping' ? 'fell asleep' : 'moved its weights to the host';
+  note(turn, 'notice', event.model, `${event.model}: ${how}; the next request wakes it`);
 }

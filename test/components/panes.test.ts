@@ -27,6 +27,30 @@ describe('the measure queue', () => {
   });
 });
 
+describe('the memory of models', () => {
+  it('is told for their devices, and for the host apart where there is room', () => {
+    const claim = { CUDA0: 8 * GIB, Host: 3 * GIB };
+    const models = [
+      readyModel('split', 0, { claim, resident: { CUDA0: 9 * GIB, Host: 2 * GIB }, devices: ['CUDA0', 'Host'] }),
+      readyModel('host-only', 0, { claim: { Host: 5 * GIB }, resident: { Host: 4 * GIB }, devices: ['Host'] }),
+      readyModel('device-only', 7 * GIB),
+    ];
+    const wide = createScreenWorld(sampleSnapshot({ models }), { columns: 200 }).lines();
+    expect(lineWith(wide, 'NAME')).toMatch(/GiB min\/used {2}HOST +CTX/);
+    expect(lineWith(wide, ' split')).toMatch(/READY +0 +8\.0\/ 9\.0 +2\.0 +32k/);
+    expect(lineWith(wide, 'host-only')).toMatch(/READY +Host +5\.0\/ 4\.0 +4\.0 +32k/);
+    expect(lineWith(wide, 'device-only')).toMatch(/READY +0 +7\.0\/ 7\.0 +- +32k/);
+    const narrow = createScreenWorld(sampleSnapshot({ models }), { columns: 100 }).lines();
+    expect(lineWith(narrow, 'NAME')).not.toContain('HOST');
+    expect(lineWith(narrow, ' split')).toMatch(/8\.0\/ 9\.0 /);
+  });
+
+  it('has no column for the host where no model uses it beside a device', () => {
+    const models = [readyModel('device-only', 7 * GIB)];
+    expect(createScreenWorld(sampleSnapshot({ models }), { columns: 200 }).text()).not.toContain('HOST');
+  });
+});
+
 describe('the bars', () => {
   it('show who holds a device, and numbers that add up to its total', () => {
     const line = lineWith(createScreenWorld(busySnapshot()).lines(), 'CUDA0');

@@ -8,6 +8,17 @@ export interface TerminalExit {
   readonly signal: number;
 }
 
+/** One cell as it looks; the second cell of a wide character is blank. */
+export interface TerminalCell {
+  readonly text: string;
+  /** All that is known of its colours and weight, for comparisons. */
+  readonly look: string;
+  /** Number of the colour in the terminal's palette; null: its foreground. */
+  readonly colour: number | null;
+  readonly bold: boolean;
+  readonly dim: boolean;
+}
+
 /** A piece of what a program has written. */
 export interface TerminalWrite {
   /** By this process's `performance.now()`. */
@@ -22,8 +33,8 @@ export interface TestTerminal extends AsyncDisposable {
   /** The rows of the screen, blanks at their ends removed. */
   lines(): readonly string[];
   text(): string;
-  /** Every cell, row by row: its character, and how that is drawn. */
-  cells(): readonly (readonly { readonly text: string; readonly look: string }[])[];
+  /** The cells of the screen, row by row. */
+  cells(): readonly (readonly TerminalCell[])[];
   /** True while the program draws on the alternate screen. */
   onAlternateScreen(): boolean;
   /** False while the program hides the cursor. */
@@ -103,16 +114,23 @@ export function startTerminal(command: TerminalCommand): TestTerminal {
     exited,
     lines,
     text,
-    cells: () =>
-      Array.from({ length: screen.rows }, (_, row) => {
-        const line = screen.buffer.active.getLine(screen.buffer.active.baseY + row);
-        return Array.from({ length: screen.cols }, (_, column) => {
+    cells: () => {
+      const buffer = screen.buffer.active;
+      return Array.from({ length: screen.rows }, (_, row) => {
+        const line = buffer.getLine(buffer.baseY + row);
+        return Array.from({ length: screen.cols }, (_, column): TerminalCell => {
           const cell = line?.getCell(column);
-          if (cell === undefined) return { text: ' ', look: '' };
-          const look = [cell.getFgColor(), cell.getBgColor(), cell.isBold(), cell.isDim(), cell.isInverse()].join(',');
-          return { text: cell.getChars() === '' ? ' ' : cell.getChars(), look };
+          if (cell === undefined) return { text: ' ', look: '', colour: null, bold: false, dim: false };
+          return {
+            text: cell.getChars() === '' ? ' ' : cell.getChars(),
+            look: [cell.getFgColor(), cell.getBgColor(), cell.isBold(), cell.isDim(), cell.isInverse()].join(','),
+            colour: cell.isFgPalette() ? cell.getFgColor() : null,
+            bold: cell.isBold() !== 0,
+            dim: cell.isDim() !== 0,
+          };
         });
-      }),
+      });
+    },
     onAlternateScreen: () => screen.buffer.active.type === 'alternate',
     cursorVisible: () => written.lastIndexOf('\u001b[?25h') > written.lastIndexOf('\u001b[?25l'),
     output: () => written,
