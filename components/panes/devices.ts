@@ -38,6 +38,7 @@ const CELLS_LEAST = 3;
 const REMARK_CELLS = 11;
 
 function shapeFor(width: number): DeviceShape {
+  if (width >= 200) return { cells: 48, description: 24, labels: LONG_LABELS, gap: '  ' };
   if (width >= 140) return { cells: 24, description: 24, labels: LONG_LABELS, gap: '  ' };
   if (width >= 100)
     return { cells: 14, description: 10 + Math.floor((width - 100) / 2), labels: LONG_LABELS, gap: ' ' };
