@@ -41,7 +41,9 @@ export function queueList(view: ScreenView, width: number): PaneList {
     ),
     empty: [
       emptyText(view, view.snapshot.queue.length, 'nobody waits'),
-      ...(view.snapshot.queue.length === 0 ? ['requests stand here until their model is up'] : []),
+      ...(view.snapshot.queue.length === 0 && view.options.source.kind !== 'router'
+        ? ['requests stand here until their model is up']
+        : []),
     ],
     selected,
     after: wholeReason(view.lists.queue[Math.max(0, selected)], why, inner),

@@ -147,7 +147,7 @@ function preventions(view: ScreenView, report: OutOfMemoryReport, device: Device
 /** As it has to be typed here, for the supervisor that is shown. */
 function commandLine(view: ScreenView, words: string): string {
   const { url } = view.snapshot.supervisor;
-  return `${view.options.program} ${words}${url === DEFAULT_URL ? '' : ` --url ${url}`}`;
+  return `${view.options.program} ${words}${url === DEFAULT_URL || url === '' ? '' : ` --url ${url}`}`;
 }
 
 /** For a POSIX shell. */

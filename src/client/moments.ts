@@ -1,6 +1,7 @@
 import { JournalError, type JournalHeader } from '../journal/format.js';
 import { readJournal } from '../journal/read.js';
 import { replay } from '../journal/replay.js';
+import { nextHistory, NO_HISTORY, type OutOfMemoryReport } from '../scheduler/memory-history.js';
 import type { State } from '../scheduler/state.js';
 import type { Millis } from '../scheduler/units.js';
 
@@ -8,6 +9,8 @@ import type { Millis } from '../scheduler/units.js';
 export interface Moment {
   readonly at: Millis;
   readonly state: State;
+  /** How models had come to run out of memory by then. */
+  readonly outOfMemory: readonly OutOfMemoryReport[];
 }
 
 /** A journal that was played through. */
@@ -28,7 +31,10 @@ const MOMENTS_KEPT = 10_000;
 export function readMoments(path: string): Moments {
   const journal = readJournal(path);
   // The first state of a run has no time of its own.
-  const moments: Moment[] = [{ at: journal.state.now || journal.header.startedAt, state: journal.state }];
+  const at = journal.state.now || journal.header.startedAt;
+  const moments: Moment[] = [{ at, state: journal.state, outOfMemory: [] }];
+  let history = NO_HISTORY;
+  let before = journal.state;
   let left = 0;
   const last: { moment: Moment | null } = { moment: null };
   const keep = (moment: Moment): void => {
@@ -41,7 +47,9 @@ export function readMoments(path: string): Moments {
   try {
     const { divergence } = replay(journal, {
       onTurn({ event, state, decisions }) {
-        last.moment = { at: event.at, state };
+        history = nextHistory(history, event, before, state, decisions);
+        before = state;
+        last.moment = { at: event.at, state, outOfMemory: history.reports };
         if (decisions.length > 0) keep(last.moment);
       },
     });

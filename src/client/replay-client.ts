@@ -90,11 +90,12 @@ function positionOf({ moments, left }: Moments, index: number, playing: boolean)
 }
 
 /** What the journal leaves out, it left out for good reason: logs, activity, and how its supervisor was started. */
-function snapshotOf(path: string, { header, notices }: Moments, { state }: Moment): Snapshot {
+function snapshotOf(path: string, { header, notices }: Moments, { state, outOfMemory }: Moment): Snapshot {
   const { models, ...rest } = project(state);
   return {
     schema: 1,
     ...rest,
+    outOfMemory,
     models: models.map(({ lastExit, ...model }) => ({
       ...model,
       lastExit: lastExit === null ? null : { ...lastExit, lastLines: [] },

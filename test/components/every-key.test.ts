@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../components/keys/commands.js';
 import type { ModelView, Snapshot } from '../../src/client/types.js';
+import { writeExternal } from '../../src/devices/sim-ledger.js';
+import { GIB } from '../../src/scheduler/units.js';
+import { pathsFor } from '../../src/supervisor/paths.js';
 import { liveScreenOf, type LiveScreen } from '../support/live-screen.js';
-import { serve, type Served } from '../support/serving.js';
+import { serve, testEnvironment, type Served } from '../support/serving.js';
 import { writePreset } from '../support/preset.js';
 
 const QUICK = { 'sim-size': '2GiB', 'sim-load-seconds': 0.05, 'sim-tokens-per-second': 20 };
@@ -14,7 +17,10 @@ let live: LiveScreen;
 let preset: string;
 
 beforeAll(async () => {
-  preset = writePreset({ alpha: QUICK, beta: QUICK, slow: { ...QUICK, 'sim-load-seconds': 600 } });
+  preset = writePreset({
+    ...{ alpha: QUICK, beta: QUICK, slow: { ...QUICK, 'sim-load-seconds': 600 } },
+    hungry: { ...QUICK, 'sim-size': '20GiB', 'sim-load-seconds': 2 },
+  });
   served = await serve('--engine', 'sim', '--sim-devices', DEVICES, '--models-preset', preset);
   live = await liveScreenOf(served);
 });
@@ -214,6 +220,31 @@ const CHECKS: Readonly<Record<string, () => Promise<void>>> = {
     expect(live.text()).toContain('by name');
     live.command('sort catalog');
     expect(live.text()).not.toContain('by name');
+    await Promise.resolve();
+  },
+  async 'out-of-memory'() {
+    await given('hungry', 'unloaded');
+    await served.post('/supervisor/load', { model: 'hungry' });
+    await really('hungry', 'on its way', ({ resident }) => (resident['CUDA0'] ?? 0) > 0);
+    const { simulation } = pathsFor(served.stateDirectory, testEnvironment(served.directory));
+    writeExternal(simulation, { CUDA0: 12 * GIB });
+    await served.until('it ran out of memory', ({ outOfMemory }) => outOfMemory?.length === 1);
+    await live.shows('hungry ran out of memory on CUDA0');
+    live.press('!');
+    expect(live.text()).toContain('Out of memory: hungry');
+    writeExternal(simulation, {});
+    await served.post('/supervisor/kill', { model: 'hungry' });
+    await served.until(
+      'nothing loads',
+      ({ models, queue }) => queue.length === 0 && models.every(({ word: is }) => is !== 'loading'),
+    );
+  },
+  async theme() {
+    live.press('T');
+    expect(live.session.screen.getState().theme).toBe('light');
+    live.command('theme mono');
+    expect(live.session.screen.getState().theme).toBe('mono');
+    expect(live.text()).toContain('has no colours');
     await Promise.resolve();
   },
   async zoom() {
