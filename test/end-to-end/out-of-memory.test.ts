@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readMoments } from '../../src/client/moments.js';
 import { writeExternal } from '../../src/devices/sim-ledger.js';
+import { journalFiles } from '../../src/journal/files.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
 import { simulated } from '../support/preset.js';
 import { LAUNCHER, serve, testEnvironment, type Served } from '../support/serving.js';
 import { startTerminal, type TestTerminal } from '../support/terminal.js';
+import { until } from '../support/until.js';
 
 /**
  * A card of 24 GiB with an idle model, a pinned one and a busy one; another program takes 8 GiB while a fourth model is
@@ -84,5 +87,12 @@ describe('a model that has run out of memory', () => {
     terminal.type('\u001b');
     await terminal.waitFor(/Models \(4\)/u);
     expect(terminal.text(), 'it was seen').not.toContain('ran out of memory on');
+  });
+
+  it('is explained by its recording as it was explained then', async () => {
+    const [then] = (await served.snapshot()).outOfMemory ?? [];
+    const file = journalFiles(pathsFor(served.stateDirectory).journal).at(-1) ?? '';
+    const recorded = await until('it is in the journal', () => readMoments(file).moments.at(-1)?.outOfMemory[0]);
+    expect(recorded).toEqual(then);
   });
 });
