@@ -29,7 +29,7 @@ function journalOf({ stateDirectory }: Pick<Served, 'stateDirectory'>): string {
 }
 
 /** What the scheduler alone knows of a snapshot, as text. */
-function schedulerPart({ schema: _, supervisor: __, models, ...rest }: Snapshot): string {
+function schedulerPart({ schema: _, supervisor: __, outOfMemory: ___, models, ...rest }: Snapshot): string {
   const bare = models.map((model) => ({
     ...model,
     lastExit: model.lastExit && { ...model.lastExit, lastLines: null },
