@@ -4,6 +4,7 @@
  * a budget is exceeded. Times of the clock depend on what else the machine does; CPU time hardly.
  */
 import { rmSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { cpuSeconds, residentBytes } from '../test/support/process-cost.js';
@@ -40,6 +41,8 @@ function report(what: string, measured: number, budget: number, unit: string, di
   console.log(`${what.padEnd(66)} ${figures.join(' ')}${over ? '  OVER' : ''}`);
 }
 
+const load = loadavg()[0] ?? 0;
+console.log(`${availableParallelism()} processors, load ${load.toFixed(1)} before this began`);
 const head = [`measured`.padStart(14), `budget`.padStart(14)];
 console.log(`${'16 devices, 60 models, 120 x 36'.padEnd(66)} ${head.join(' ')}`);
 await coldStart();
@@ -78,6 +81,7 @@ async function restingAndChanging(machine: SimMachine): Promise<void> {
   await during(machine.attach(120, 36), async (terminal) => {
     await terminal.waitFor(modelName(0));
     report('first useful frame of an attached screen', performance.now() - began, 1_000, 'ms');
+    console.log(`  (${(cpuSeconds(terminal.pid) * 1000).toFixed(0)} ms of it are CPU time of the screen)`);
     await terminal.settle(SETTLE_MILLIS);
 
     const quiet = await quietWindow(terminal, (await served.snapshot()).supervisor.startedAt);
