@@ -62,7 +62,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'the memory of an exited instance is held until it is seen to be back',
     file: 'exits.ts',
-    find: `  holdUntilReleased(turn, event.model, instance);\n`,
+    find: `  holdUntilReleased(turn, { ...instance, model: event.model });\n`,
     replace: '',
   },
   {
@@ -332,5 +332,11 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'samples.ts',
     find: `takenAt >= restingSince + SETTLING_MILLIS`,
     replace: 'takenAt >= restingSince',
+  },
+  {
+    guard: 'what a measuring child leaves behind for a moment is nobody else’s',
+    file: 'measure.ts',
+    find: `  holdAfterMeasuring(turn, measuring);\n`,
+    replace: '',
   },
 ];

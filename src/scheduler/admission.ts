@@ -2,6 +2,7 @@ import { bytesOn, sumOf } from './amounts.js';
 import { layoutsOf, type Layout } from './layouts.js';
 import { availableBytes, isLeaving, limitsLoads, passingRoomBytes, type Ledger } from './ledger.js';
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
+import { isOfInstance } from './releases.js';
 import { tooSmallFor, type Room } from './rooms.js';
 import { runningOf } from './running.js';
 import type { Model, QueueEntry, State } from './state.js';
@@ -198,11 +199,13 @@ function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Short
 
 /** Instances that count against `--models-max`: running, stopping, and those whose memory is not back yet. */
 export function runningInstances(state: State): number {
-  return state.running.length + state.releases.length;
+  return state.running.length + state.releases.filter(isOfInstance).length;
 }
 
 function leavingInstances(state: State): number {
-  return runningOf(state).filter(([, instance]) => isLeaving(instance)).length + state.releases.length;
+  return (
+    runningOf(state).filter(([, instance]) => isLeaving(instance)).length + state.releases.filter(isOfInstance).length
+  );
 }
 
 /**

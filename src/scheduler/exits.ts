@@ -4,7 +4,8 @@ import { isStarting } from './lifecycle.js';
 import { dropEntry, rejectWaiters, wantPinned } from './queue.js';
 import { momentOf, recordRanOut, type Moment } from './ran-out.js';
 import { raisedAfter } from './raised.js';
-import type { ExitReport, Instance, Model, Release, Silence } from './state.js';
+import { holdUntilReleased } from './releases.js';
+import type { ExitReport, Instance, Model, Silence } from './state.js';
 import { entryOf, instanceOf, modelOf, note, ownModels, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
@@ -22,7 +23,7 @@ export function onExited(turn: Turn, event: Extract<EventBody, { type: 'exited' 
   if (instance === null || model === null) return;
 
   const moment = momentOf(turn, instance);
-  holdUntilReleased(turn, event.model, instance);
+  holdUntilReleased(turn, { ...instance, model: event.model });
   const silence = silenceOf(instance);
   const report: ExitReport = {
     at: turn.state.now,
@@ -110,20 +111,4 @@ function afterFailure(
   if (model.pinned) wantPinned(turn, id);
   if (!again)
     turn.effects.push({ type: 'arm-timer', at: turn.state.now + backoff, timer: { kind: 'retry', model: id } });
-}
-
-/** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */
-function holdUntilReleased(turn: Turn, id: ModelId, instance: Instance): void {
-  const held = Object.fromEntries(
-    Object.entries(instance.claim).filter(([device, bytes]) => bytes > 0 && turn.state.devices[device]?.sample),
-  );
-  if (Object.keys(held).length === 0) return;
-  const { now, settings, devices } = turn.state;
-  const usedBefore = Object.fromEntries(Object.keys(held).map((name) => [name, devices[name]?.sample?.usedBytes ?? 0]));
-  const { generation, pid, resident } = instance;
-  const release: Release = { model: id, generation, pid, exitedAt: now, held, resident, usedBefore };
-  turn.state.releases = [...turn.state.releases, release];
-  const timer = { kind: 'release', model: id, generation } as const;
-  turn.effects.push({ type: 'look-at-devices' });
-  turn.effects.push({ type: 'arm-timer', at: now + settings.releaseLimitMillis, timer });
 }

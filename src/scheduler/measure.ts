@@ -2,9 +2,10 @@ import { believable, bytesOn, largerOf } from './amounts.js';
 import type { EventBody, TimerName } from './events.js';
 import { sayAmounts } from './explain.js';
 import { ledgerOf, limitsLoads, passingRoomBytes, sameDeviceSet, type Ledger } from './ledger.js';
+import { forgetMeasuring, holdAfterMeasuring } from './releases.js';
 import { takeReports } from './reports.js';
 import { runningOf } from './running.js';
-import type { Model, Placement, State } from './state.js';
+import type { Measuring, Model, Placement, State } from './state.js';
 import { entryOf, modelOf, note, patchInstance, patchModel, type Turn } from './turn.js';
 import type { DeviceName, ModelId } from './units.js';
 import { waitsForDriver } from './unread.js';
@@ -48,7 +49,7 @@ export function cancelMeasuring(turn: Turn, id: ModelId): void {
   const { measuring } = turn.state;
   if (measuring?.model !== id) return;
   turn.effects.push({ type: 'cancel-measure', model: id, fingerprint: measuring.fingerprint });
-  turn.state.measuring = null;
+  endMeasuring(turn, measuring);
   patchModel(turn, id, { measure: 'unmeasured' });
 }
 
@@ -104,6 +105,7 @@ export function roomLackingFor(
 function measure(turn: Turn, { spec }: Model): void {
   const { id, fingerprint, measureClaim } = spec;
   const since = turn.state.now;
+  forgetMeasuring(turn, id);
   turn.state.measuring = {
     model: id,
     fingerprint,
@@ -116,12 +118,17 @@ function measure(turn: Turn, { spec }: Model): void {
   turn.effects.push({ type: 'arm-timer', at: since + turn.state.settings.measureLimitMillis, timer });
 }
 
+function endMeasuring(turn: Turn, measuring: Measuring): void {
+  turn.state.measuring = null;
+  holdAfterMeasuring(turn, measuring);
+}
+
 /** A measurement has ended, one way or the other. One that was not asked for, or for other arguments, is ignored. */
 export function onMeasured(turn: Turn, event: Extract<EventBody, { type: 'measured' }>): void {
   const { measuring } = turn.state;
   const model = modelOf(turn.state, event.model);
   if (measuring?.model !== event.model || measuring.fingerprint !== event.fingerprint || model === null) return;
-  turn.state.measuring = null;
+  endMeasuring(turn, measuring);
   takeReports(turn, event.reports ?? [], null);
   const placements = (event.placements ?? []).filter(isBelievable);
   if (placements[0] === undefined) {
@@ -158,7 +165,7 @@ export function onMeasureLimit(turn: Turn, timer: Extract<TimerName, { kind: 'me
   const model = modelOf(turn.state, timer.model);
   if (measuring?.model !== timer.model || measuring.since !== timer.since || model === null) return;
   turn.effects.push({ type: 'cancel-measure', model: timer.model, fingerprint: measuring.fingerprint });
-  turn.state.measuring = null;
+  endMeasuring(turn, measuring);
   fail(turn, model, `no result within ${Math.round(turn.state.settings.measureLimitMillis / 1000)} s`);
 }
 

@@ -5,8 +5,9 @@ import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
-import type { Device, Instance, Model, Release } from './state.js';
+import { isOfInstance } from './releases.js';
 import { runningOf } from './running.js';
+import type { Device, Instance, Model, Release } from './state.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import { takeFailures } from './unread.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
@@ -182,6 +183,7 @@ function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceR
       kept.push({ ...release, held });
       continue;
     }
+    if (!isOfInstance(release)) continue;
     const after = sayDuration(turn.state.now - release.exitedAt);
     const returned = sumOf(release.resident) > 0 ? release.resident : release.held;
     note(turn, 'release', release.model, `${release.model}: ${sayAmounts(returned)} back ${after} after its exit`);

@@ -252,6 +252,22 @@ describe('a measuring child takes room for a moment', () => {
     expect(stage.did('spawn')).toEqual([]);
     expect(stage.decisions[0]?.sentence).toBe('large: the child that measures b is on CUDA0 for a moment');
     measured(stage, 'b', 4);
+    expect(stage.did('spawn'), 'its memory is not back yet').toEqual([]);
+    expect(stage.state.queue[0]?.why).toContain('enough is already on its way out');
+    stage.sample();
+    expect(stage.did('spawn')).toEqual(['large']);
+  });
+
+  it('which counts as its own until it is seen to be back: nothing is too large for what a child leaves behind', () => {
+    const stage = crowded(spec('a', { CUDA0: 4 }, claim), spec('large', { CUDA0: 9.5 }, { known: knownNeed(9.5) }));
+    measured(stage, 'a', 4);
+    const reading = { name: 'CUDA0', kind: 'discrete', description: '', totalBytes: 10 * GIB } as const;
+    const devices = [{ ...reading, usedBytes: GIB, attributed: true }];
+    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances: [] });
+    expect(project(stage.state).devices[0]).toMatchObject({ externalBytes: 0, releasingBytes: GIB });
+    const request = stage.request('large');
+    expect(stage.rejected.get(request)).toBeUndefined();
+    stage.sample();
     expect(stage.did('spawn')).toEqual(['large']);
   });
 

@@ -1,0 +1,43 @@
+import { MEASURING_GENERATION } from './events.js';
+import type { Instance, Measuring, Release, State } from './state.js';
+import type { Turn } from './turn.js';
+import type { ModelId } from './units.js';
+
+/** A process of ours that has ended, and what it was counted for. */
+type Gone = Pick<Instance, 'generation' | 'pid' | 'claim' | 'resident'> & { readonly model: ModelId };
+
+/** Memory of a dead process comes back later than its exit is seen; until then it counts as held. */
+export function holdUntilReleased(turn: Turn, { model, generation, pid, claim, resident }: Gone): void {
+  const held = Object.fromEntries(
+    Object.entries(claim).filter(([device, bytes]) => bytes > 0 && turn.state.devices[device]?.sample),
+  );
+  if (Object.keys(held).length === 0) return;
+  const { now, settings, devices } = turn.state;
+  const usedBefore = Object.fromEntries(Object.keys(held).map((name) => [name, devices[name]?.sample?.usedBytes ?? 0]));
+  const release: Release = { model, generation, pid, exitedAt: now, held, resident, usedBefore };
+  turn.state.releases = [...turn.state.releases, release];
+  const timer = { kind: 'release', model, generation } as const;
+  turn.effects.push({ type: 'look-at-devices' });
+  turn.effects.push({ type: 'arm-timer', at: now + settings.releaseLimitMillis, timer });
+}
+
+/**
+ * The same for the child that measured: what it leaves behind for a moment is nobody else's, and no reason to call a model
+ * too large. Only where processes can be told apart, since it may have taken less than it was counted for.
+ */
+export function holdAfterMeasuring(turn: Turn, { model, claim = {} }: Measuring): void {
+  const told = Object.entries(claim).filter(([device]) => turn.state.devices[device]?.sample?.attributed === true);
+  const generation = MEASURING_GENERATION;
+  holdUntilReleased(turn, { model, generation, pid: null, claim: Object.fromEntries(told), resident: {} });
+}
+
+/** True for what an instance has left behind, and not a child that measured. */
+export function isOfInstance({ generation }: Release): boolean {
+  return generation !== MEASURING_GENERATION;
+}
+
+/** A child that measures a model again is counted itself; what is left of the one before is then as good as others'. */
+export function forgetMeasuring(turn: Turn, model: ModelId): void {
+  const isOld = (release: State['releases'][number]): boolean => release.model === model && !isOfInstance(release);
+  if (turn.state.releases.some(isOld)) turn.state.releases = turn.state.releases.filter((other) => !isOld(other));
+}
