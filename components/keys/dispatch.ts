@@ -6,7 +6,8 @@ import { offers, type ScreenView } from '../view.js';
 import type { Ability, OperatorAction } from '../../src/client/types.js';
 import type { Command, CommandContext, Invocation } from './command.js';
 import { COMMANDS, commandForKey } from './commands.js';
-import { typedText } from './key-names.js';
+import { keyLabel, typedText } from './key-names.js';
+import { targetModelView } from './targets.js';
 import { actOn } from './model-commands.js';
 import { searchLog } from './log-commands.js';
 import { complete, understand, whyNotHere } from './palette.js';
@@ -24,6 +25,7 @@ export function dispatchKey(context: CommandContext, key: string): void {
   // Nobody should do blindly what the screen is too small to show.
   if (isTooSmall(view.screen.viewport) && command?.name !== 'quit') return;
   if (command !== null) runCommand(context, view, command, { key, argument: null });
+  else say(context.screen, 'plain', `${keyLabel(key)} is no key here; ? lists them`);
 }
 
 /** What was pasted: text for a line being typed, and nothing anywhere else, least of all commands. */
@@ -38,8 +40,14 @@ function runCommand(context: CommandContext, view: ScreenView, command: Command,
   else if (how.key === null && view.named !== null && isHarmless(command.needs)) {
     // Who types a name wants to know why not, and the supervisor knows best.
     actOn(context, command.needs, view.named);
-  } else if (command.acts || command.group === 'look')
-    say(context.screen, 'plain', `${command.name} does nothing here`);
+  } else if (command.acts || command.group === 'look') say(context.screen, 'plain', whyNothing(command, view));
+}
+
+/** Why a command would do nothing now. */
+function whyNothing({ name, group }: Command, view: ScreenView): string {
+  if (name === 'out-of-memory') return 'no model has run out of memory lately';
+  const model = group === 'models' ? targetModelView(view) : null;
+  return model === null ? `${name} does nothing here` : `${name} does nothing: the model is ${model.word}`;
 }
 
 /** What destroys nothing, should it be possible after all. */

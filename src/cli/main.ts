@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { cleanText } from '../../components/text/clean.js';
 import { commandFirst } from './order-args.js';
 import { describeProgram } from './program.js';
 import { CommandFailed, UsageError } from './usage-error.js';
@@ -21,6 +22,11 @@ function endWithReader(): void {
   });
 }
 
+/** Names that were given, and words of others, may hold control sequences. */
+function cleanLines(message: string): string {
+  return message.split('\n').map(cleanText).join('\n');
+}
+
 /** One sentence on stderr; the exit code. */
 function tell(error: unknown): number {
   if (error instanceof CommanderError) {
@@ -30,7 +36,7 @@ function tell(error: unknown): number {
     return 2;
   }
   if (error instanceof UsageError || error instanceof CommandFailed) {
-    process.stderr.write(`llm-tui: ${error.message}\n`);
+    process.stderr.write(`llm-tui: ${cleanLines(error.message)}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
   process.stderr.write(

@@ -7,6 +7,9 @@ import { CommandFailed } from './usage-error.js';
 
 const ANSWER_MILLIS = 5000;
 
+/** A measurement that has not begun by then is worth a word. */
+const MEASURE_WAIT_MILLIS = 5000;
+
 /** `llm-tui load MODEL` and its kin: the same verbs as the screen's keys. Loading waits until the model is up. */
 export async function actCommand(action: OperatorAction, model: string, flags: ClientFlags): Promise<void> {
   await print(flags, async (client) => {
@@ -38,7 +41,14 @@ export async function measuredBySupervisor(
 /** Asks only once decisions are being told: the answer may come at once. */
 function outcomeOfMeasuring(client: SupervisorClient, id: string): Promise<string> {
   return new Promise((resolve, reject) => {
+    let snapshot: Snapshot | null = null;
+    const waiting = setTimeout(() => {
+      if (snapshot === null || snapshot.measuringSince !== null) return;
+      const why = 'the child that measures needs room on a device, and what is loaded leaves too little';
+      process.stderr.write(`${id} waits to be measured: ${why}; unload a model, or stop this with Ctrl-C\n`);
+    }, MEASURE_WAIT_MILLIS);
     const end = (error: CommandFailed | null, sentence = ''): void => {
+      clearTimeout(waiting);
       stop();
       if (error === null) resolve(sentence);
       else reject(error);
@@ -46,6 +56,8 @@ function outcomeOfMeasuring(client: SupervisorClient, id: string): Promise<strin
     let asked = false;
     const stop = client.subscribe((message) => {
       if (message.type === 'disconnected') end(new CommandFailed(message.reason));
+      if (message.type === 'snapshot') snapshot = message.snapshot;
+      if (message.type === 'delta' && snapshot !== null) snapshot = applyDelta(snapshot, message.delta);
       if (message.type === 'decision' && message.decision.kind === 'measure' && message.decision.model === id) {
         end(null, message.decision.sentence);
       }
@@ -87,6 +99,8 @@ function outcomeOf(snapshot: Snapshot | null, name: string, since: number): stri
   const waits = snapshot.queue.some((entry) => entry.model === model.id);
   if (model.word === 'loading' || waits) return null;
   const failed = model.lastExit !== null && model.lastExit.at >= since ? model.lastExit.reason : null;
+  const refused = snapshot.decisions.findLast((decision) => decision.kind === 'refuse' && decision.model === model.id);
+  if (failed === null && refused !== undefined && refused.at >= since) return new CommandFailed(refused.sentence);
   return new CommandFailed(`${model.id} is ${model.word}: ${failed ?? 'its load was given up'}`);
 }
 

@@ -209,9 +209,7 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     marginBytes: whole('modelsMemoryMargin', '--models-memory-margin', 1e9) * MIB,
     hostMarginBytes: hostMargin,
     autoload: autoloadOf(given['modelsAutoload']),
-    apiKeys: [...(text('apiKey')?.split(',') ?? []), ...keysInFile(text('apiKeyFile'))]
-      .map((key) => key.trim())
-      .filter(Boolean),
+    apiKeys: [...keysIn(given['apiKey']), ...keysInFile(text('apiKeyFile'))],
     engine: (text('engine') ?? 'auto') as ServeFlags['engine'],
     llamaServer: text('llamaServer'),
     simDevices: text('simDevices'),
@@ -272,10 +270,23 @@ function directoryOf(path: string | null): string | null {
   throw new UsageError(`--path ${path} is no directory.`);
 }
 
+/** Throws UsageError for a key that was meant and is not there: everybody would get in. */
+function keysIn(given: unknown): readonly string[] {
+  if (typeof given !== 'string') return [];
+  const keys = keysOf(given.split(','));
+  // A variable that is set to nothing is how many switch it off.
+  if (keys.length > 0 || process.env['LLAMA_API_KEY'] === given) return keys;
+  throw new UsageError('--api-key is empty, so that everybody would get in; leave it out if that is meant.');
+}
+
+function keysOf(words: readonly string[]): readonly string[] {
+  return words.map((key) => key.trim()).filter(Boolean);
+}
+
 function keysInFile(path: string | null): readonly string[] {
   if (path === null) return [];
   try {
-    return readFileSync(path, 'utf8').split(/\r?\n/u);
+    return keysOf(readFileSync(path, 'utf8').split(/\r?\n/u));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`--api-key-file ${path} cannot be read (${why}).`, { cause });

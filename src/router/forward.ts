@@ -73,8 +73,9 @@ export async function waitFor(
 }
 
 /**
- * Relays to the child of a lease. A request that the operator cancels meanwhile ends the same way, with that reason. A child that dies before its first byte is a 502 with the reason of its exit; one that
- * dies in a stream ends it with an error event.
+ * Relays to the child of a lease. A child that dies before its first byte is a 502 with the reason of its exit; one that
+ * dies in a stream ends it with an error event. A request that the operator cancels meanwhile, or whose model is stopped,
+ * ends the same way, as a 503.
  */
 export async function forward(
   exchange: Exchange,
@@ -97,7 +98,12 @@ export async function forward(
           supervisor.forwarded(lease, bytes),
         );
   if (failure === null || exchange.left) return;
-  tellFailure(exchange, failure, lease.cancelled ?? (await failureOf(supervisor, lease, failure.error)));
+  const { cancelled } = lease;
+  const error: ApiError =
+    cancelled === null
+      ? await failureOf(supervisor, lease, failure.error)
+      : { status: cancelled.status, code: cancelled.code, message: cancelled.message };
+  tellFailure(exchange, failure, error);
 }
 
 async function failureOf(supervisor: Supervisor, lease: Lease, error: Error): Promise<ApiError> {
@@ -112,6 +118,10 @@ async function failureOf(supervisor: Supervisor, lease: Lease, error: Error): Pr
   }
   const exit = await supervisor.exitOf(lease);
   const reason = exit?.reason ?? error.message;
+  if (exit?.exitClass === 'stopped') {
+    const message = `model '${model}' was stopped before it had answered`;
+    return { status: 503, code: 'model_stopped', message };
+  }
   return { status: 502, code: 'model_died', message: `model '${model}' ended before it had answered: ${reason}` };
 }
 

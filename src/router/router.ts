@@ -89,6 +89,8 @@ export class Router {
     const options = {
       ...{ requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MILLIS, keepAliveTimeout: KEEP_ALIVE_MILLIS },
       ...{ noDelay: true, ServerResponse: Reply },
+      // Clients that would rather speak HTTP/2 offer to on every request; who cannot is to answer as if they had not.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) => /\bwebsocket\b/iu.test(headers.upgrade ?? ''),
     };
     const server = local || this.#tls === null ? createServer(options) : createTlsServer({ ...options, ...this.#tls });
     server.on('request', (request, response: Reply) => void this.#handle(request, response, local));

@@ -81,8 +81,8 @@ async function operate(exchange: Exchange, context: RouterContext, action: Opera
   const { supervisor } = context;
   const { response } = exchange;
   const { model: name, request } = await readCommand(exchange, context);
-  if (action === 'cancel' && name === undefined && typeof request === 'string') {
-    return cancelOne(exchange, supervisor, request);
+  if (action === 'cancel' && name === undefined && (typeof request === 'string' || typeof request === 'number')) {
+    return cancelOne(exchange, supervisor, String(request));
   }
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;
   if (entry === null) return sendError(response, unknownModel(supervisor, name));

@@ -13,6 +13,7 @@ function expectOneSentence(stderr: string, words: RegExp): void {
   expect(stderr).toMatch(words);
   expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   expect(stderr).not.toMatch(/^\s+at /mu);
+  expect(stderr).not.toContain('\u001b');
 }
 
 describe('mistakes on the command line get one clear sentence', () => {
@@ -36,6 +37,12 @@ describe('mistakes on the command line get one clear sentence', () => {
       mistake: 'a missing llama-server',
       args: ['--llama-server', '/no/such/binary'],
       words: /\/no\/such\/binary, which is no program/u,
+    },
+    { mistake: 'a key that is empty', args: ['--api-key', ''], words: /--api-key is empty/u },
+    {
+      mistake: 'a word that is no command, with control sequences in it',
+      args: ['fro\u001b[31mb'],
+      words: /'fro.{0,4}b' is neither a command nor a flag/u,
     },
     {
       mistake: 'a word that is no command',

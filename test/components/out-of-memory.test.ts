@@ -164,6 +164,6 @@ describe('the out-of-memory report', () => {
   it('is not offered where there is none', () => {
     const shown = world({ idle: { gib: 8 } }, 2, { outOfMemory: [] });
     shown.press('!');
-    expect(shown.text()).toContain('out-of-memory does nothing here');
+    expect(shown.text()).toContain('no model has run out of memory lately');
   });
 });

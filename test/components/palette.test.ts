@@ -47,7 +47,7 @@ describe('the palette', () => {
     expect(world.lines().at(-1)).toContain('park mixtral-8x7b: is not loaded');
     run(world, 'kill mixtral-8x7b');
     expect(world.asked).toHaveLength(1);
-    expect(world.lines().at(-1)).toContain('kill does nothing here');
+    expect(world.lines().at(-1)).toContain('kill does nothing: the model is unloaded');
   });
 
   it('understands what is cut short where only one thing begins like that', () => {
@@ -157,5 +157,13 @@ describe('copying', () => {
     expect(whole).toBe(false);
     expect(sequence.length).toBeLessThan(70_000);
     expect(decode(sequence)).toMatch(/^漢+$/u);
+  });
+});
+
+describe('a key that stands for nothing', () => {
+  it('says so, instead of leaving the last message there as if it were the answer', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.press('x');
+    expect(world.lines().at(-1)).toContain('x is no key here; ? lists them');
   });
 });

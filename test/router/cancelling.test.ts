@@ -30,7 +30,9 @@ describe('a request that the operator cancels', () => {
     await isBusy();
     expect((await served.post('/supervisor/cancel', { model: 'model' })).status).toBe(200);
     expect((await answered).status).toBe(503);
-    expect((await error(await answered)).message).toContain('cancelled by the operator');
+    const cancelled = await error(await answered);
+    expect(cancelled.message).toContain('cancelled by the operator');
+    expect(cancelled, 'there is no record of it').not.toHaveProperty('decision');
 
     const stream = await served.post('/v1/chat/completions', chat('model', 10_000, true));
     await isBusy();
@@ -47,7 +49,18 @@ describe('a request that the operator cancels', () => {
     expect((await served.post('/v1/chat/completions', chat('model', 2))).status).toBe(200);
     expect((await served.post('/supervisor/cancel', { model: 'model' })).status).toBe(409);
     expect((await served.post('/supervisor/cancel', { request: 'r99' })).status).toBe(404);
+    expect((await served.post('/supervisor/cancel', { request: 99 })).status).toBe(404);
     expect((await served.post('/supervisor/cancel', {})).status).toBe(400);
+  });
+
+  it('is told that its model was stopped, which is no crash, when that is what the operator does', async () => {
+    const args = simulated('CUDA0=24GiB', { model: { ...MODEL, 'stop-timeout': 1 } });
+    await using served = await serve(...args);
+    const answered = served.post('/v1/chat/completions', chat('model', 10_000));
+    await served.until('it is busy', ({ models }) => models.find(({ requests }) => requests === 1));
+    expect((await served.post('/supervisor/unload', { model: 'model' })).status).toBe(200);
+    expect((await answered).status).toBe(503);
+    expect(await (await answered).json()).toMatchObject({ error: { code: 'model_stopped' } });
   });
 
   it('gets an error event of its own kind in a stream of /v1/messages', async () => {
