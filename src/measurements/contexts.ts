@@ -37,7 +37,10 @@ export class Contexts {
   of(need: DeviceBytes, told: boolean): DeviceBytes {
     const used = Object.keys(need).filter((name) => (need[name] ?? 0) > 0);
     if (used.length === 0) return {};
-    const taken = this.#accelerators().filter(({ name }) => !told || used.includes(name));
+    // One that was never read (its size is not known) takes no context of a child that has no use for it.
+    const taken = this.#accelerators().filter(({ name, totalBytes }) => {
+      return used.includes(name) || (!told && totalBytes > 0);
+    });
     const parts = taken.map((device) => [device.name, this.#bytesOn(device)] as const);
     return Object.fromEntries(parts.filter(([, bytes]) => bytes > 0));
   }

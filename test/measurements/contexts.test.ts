@@ -44,6 +44,12 @@ describe('what a process takes besides its tables', () => {
     expect(open().addTo({ Host: MIB }, true)).toEqual({ Host: MIB });
   });
 
+  it('is not taken on a device that could never be read by a child that has no use for it', () => {
+    const devices = [gpu('CUDA0', { totalBytes: 0 }), host];
+    expect(open(devices).addTo({ Host: MIB }, false)).toEqual({ Host: MIB });
+    expect(open(devices).addTo({ CUDA0: MIB }, false)).toEqual({ CUDA0: MIB + GUESS });
+  });
+
   it('is nothing where nothing is needed, or nothing known', () => {
     expect(open().addTo({}, false)).toEqual({});
     expect(open([gpu('RPC0', { kind: 'remote' })]).addTo({ RPC0: MIB }, false)).toEqual({ RPC0: MIB });
