@@ -26,13 +26,19 @@ export function classifyExit(evidence: ExitEvidence): ExitVerdict {
   if (signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP') {
     return verdict('killed', `ended by ${signal} from outside`);
   }
-  // A log that is written by a thread of its own loses its last lines then.
-  if (signal === 'SIGABRT') return verdict('crashed', ABORTED);
+  // A log that is written by a thread of its own loses its last lines then. In a load there is hardly another cause than
+  // memory, and one more try with more room costs little.
+  if (signal === 'SIGABRT') {
+    return verdict(lastLines.some((line) => LISTENS.test(line)) ? 'crashed' : 'out-of-memory', ABORTED);
+  }
   return verdict('crashed', signal === null ? `exited with code ${exitCode ?? 'unknown'}` : `crashed with ${signal}`);
 }
 
 const ABORTED =
   'crashed with SIGABRT, without saying why; llama.cpp does that when a driver fails, most often since a device has no memory left for its kernels';
+
+/** A child that has come up, in the words of llama-server. */
+const LISTENS = /listening on/i;
 
 /** In order of precedence. Wordings of llama.cpp's server and loader, builds of 2024 to 2026. */
 const CAUSES: readonly { readonly exitClass: ExitVerdict['exitClass']; readonly pattern: RegExp }[] = [

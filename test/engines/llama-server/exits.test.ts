@@ -37,8 +37,11 @@ describe('a child that found too little memory', () => {
 
   it('for its kernels aborts, and may lose the lines that say so', () => {
     const lastLines = ['0.00.637.152 I cmn          init: llama threadpool init, n_threads = 2'];
-    const verdict = engine.classify({ exitCode: null, signal: 'SIGABRT', asked: false, lastLines });
-    expect(verdict.exitClass).toBe('crashed');
+    const aborted = { exitCode: null, signal: 'SIGABRT', asked: false } as const;
+    const verdict = engine.classify({ ...aborted, lastLines });
+    expect(verdict.exitClass, 'while it loads').toBe('out-of-memory');
+    const up = [...lastLines, '0.00.700.000 I srv  llama_server: server is listening on http://127.0.0.1:1234'];
+    expect(engine.classify({ ...aborted, lastLines: up }).exitClass, 'once it is up').toBe('crashed');
     expect(verdict.reason).toContain('most often since a device has no memory left');
   });
 });
