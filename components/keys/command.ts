@@ -57,6 +57,8 @@ export interface Command {
   /** What the source must be able to do for it; null: nothing. Where it cannot, there is no such command. */
   readonly needs: Ability | null;
   readonly takes: Argument | null;
+  /** What is said where it would do nothing; absent: just that. */
+  readonly otherwise?: string;
   /** Whether it would do anything now. */
   available(view: ScreenView): boolean;
   run(context: CommandContext, view: ScreenView, how: Invocation): void;

@@ -130,7 +130,7 @@ export function keyTexts(view: ScreenView): KeyTexts {
   return {
     hints: hintsFor(view),
     typing: isTyping ? completions(input.text, COMMANDS, view).map((line) => lastWord(line, input.text)) : [],
-    help: helpPage(view),
+    help: () => helpPage(view),
   };
 }
 

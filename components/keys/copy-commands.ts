@@ -2,6 +2,7 @@ import { say, type WhySubject } from '../../src/store/screen-store.js';
 import { decisionRows } from '../panes/ledger.js';
 import { deviceRows } from '../panes/device-page.js';
 import { lineAt } from '../panes/log-window.js';
+import { shellWord } from '../text/shell.js';
 import { PLAIN } from '../theme/tones.js';
 import type { ScreenView } from '../view.js';
 import { paintRow, type Row } from '../widgets/row.js';
@@ -99,8 +100,7 @@ function asText(rows: readonly Row[]): string {
   return rows.map((row) => paintRow(row, PLAIN).trimEnd()).join('\n');
 }
 
-/** In single quotes a shell takes everything for what it is, but a single quote. */
 function curlCommand(view: ScreenView, model: string): string {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
-  return `curl ${view.snapshot.supervisor.url}/v1/chat/completions -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`;
+  return `curl ${view.snapshot.supervisor.url}/v1/chat/completions -H 'Content-Type: application/json' -d ${shellWord(body)}`;
 }

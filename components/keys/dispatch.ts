@@ -44,8 +44,8 @@ function runCommand(context: CommandContext, view: ScreenView, command: Command,
 }
 
 /** Why a command would do nothing now. */
-function whyNothing({ name, group }: Command, view: ScreenView): string {
-  if (name === 'out-of-memory') return 'no model has run out of memory lately';
+function whyNothing({ name, group, otherwise }: Command, view: ScreenView): string {
+  if (otherwise !== undefined) return otherwise;
   const model = group === 'models' ? targetModelView(view) : null;
   return model === null ? `${name} does nothing here` : `${name} does nothing: the model is ${model.word}`;
 }

@@ -59,6 +59,7 @@ export const LOOK_COMMANDS: readonly Command[] = [
     acts: false,
     needs: null,
     takes: null,
+    otherwise: 'no model has run out of memory lately',
     available: (view) => reportsOf(view.snapshot).length > 0,
     run: (context, view) => {
       const { page } = view.screen;

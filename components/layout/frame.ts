@@ -23,7 +23,8 @@ export const NO_MEMORY: FrameMemory = { offsets: { devices: 0, models: 0, queue:
 
 /** What the table of commands contributes to a frame. */
 export interface KeyTexts extends FooterTexts {
-  readonly help: PageContent;
+  /** The help screen, made only where it is looked at. */
+  readonly help: () => PageContent;
 }
 
 export interface Frame {

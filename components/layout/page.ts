@@ -33,10 +33,14 @@ export function drawPage(content: PageContent, view: ScreenView, width: number, 
 }
 
 /** The content of whatever page is open, but of a log, which is longer than it is shown; help comes from the live table. */
-export function pageContent(page: Exclude<Page, { kind: 'logs' }>, view: ScreenView, help: PageContent): PageContent {
+export function pageContent(
+  page: Exclude<Page, { kind: 'logs' }>,
+  view: ScreenView,
+  help: () => PageContent,
+): PageContent {
   switch (page.kind) {
     case 'help':
-      return help;
+      return help();
     case 'detail':
       return detailPage(view, page.model);
     case 'why':

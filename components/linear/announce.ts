@@ -6,6 +6,8 @@ import { unseenReport } from '../panes/out-of-memory.js';
 import type { PageContent } from '../panes/page-content.js';
 import { stateOf } from '../panes/models.js';
 import { clockText } from '../text/format.js';
+import { PLAIN } from '../theme/tones.js';
+import { paintRow } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { selectedId } from '../view.js';
 import { cleanText } from '../text/clean.js';
@@ -118,17 +120,10 @@ function pageLines(before: ScreenView, after: ScreenView, help: (view: ScreenVie
   if (page === null) return [];
   if (page.kind === 'logs') return logLines(before, after, page.model);
   const textOf = (view: ScreenView): string[] => {
-    const { title, rows } = pageContent(page, view, help(view));
-    return [
-      title,
-      ...rows.map((row) =>
-        row
-          .map(({ text }) => text)
-          .join('')
-          .trim()
-          .replace(/ {2,}/gu, '  '),
-      ),
-    ].filter((line) => line !== '');
+    const { title, rows } = pageContent(page, view, () => help(view));
+    return [title, ...rows.map((row) => paintRow(row, PLAIN).trim().replace(/ {2,}/gu, '  '))].filter(
+      (line) => line !== '',
+    );
   };
   const lines = textOf(after);
   if (before.screen.page === null || before.screen.page.kind !== page.kind) return lines;

@@ -1,5 +1,6 @@
 import type { Bytes, Decision, DeviceView, ModelView, OutOfMemoryReport } from '../../src/client/types.js';
 import { countText, idleText, sizeText } from '../text/format.js';
+import { shellWord } from '../text/shell.js';
 import type { ScreenView } from '../view.js';
 
 /** Something that would help, and what it would do. */
@@ -33,13 +34,13 @@ export function remediesFor(view: ScreenView, report: OutOfMemoryReport, record:
   const run = (words: string): string => commandLine(view, words);
   if (short <= 0) {
     const effect = `fits now: it needs ${sizeText(figures.needBytes)} on ${device.name}, ${sizeText(availableNow(device))} is free for it`;
-    return [{ command: run(`load ${quoted(model.id)}`), effect }, ...prevention].slice(0, REMEDIES_MOST);
+    return [{ command: run(`load ${shellWord(model.id)}`), effect }, ...prevention].slice(0, REMEDIES_MOST);
   }
   const alone = device.totalBytes - device.marginBytes;
   const tooLarge = figures.needBytes > alone - device.externalBytes;
   const rooms = makeRoom(view, model, device, short, run);
   const smaller: Remedy = {
-    command: run(`measure ${quoted(model.id)}`),
+    command: run(`measure ${shellWord(model.id)}`),
     effect: `does not fit on ${device.name} as it is, even alone: this says what it needs; a smaller ctx-size or fewer n-gpu-layers in its preset need less`,
   };
   const others = tooLarge && figures.needBytes <= alone ? [endOthers(device)] : [];
@@ -95,7 +96,7 @@ function makeRoom(
   const unloads = chosen.map((other): Remedy => {
     missing -= gives(other);
     const idleFor = other.lastUsedAt === null ? '' : `; idle for ${idleText(view.now - other.lastUsedAt)}`;
-    return { command: run(`unload ${quoted(other.id)}`), effect: `${effectOf(other, missing)}${idleFor}` };
+    return { command: run(`unload ${shellWord(other.id)}`), effect: `${effectOf(other, missing)}${idleFor}` };
   });
   if (left <= 0) return unloads;
   const busy = others.filter(({ pinned, requests }) => !pinned && requests > 0).toSorted((a, b) => gives(b) - gives(a));
@@ -103,11 +104,11 @@ function makeRoom(
   return [
     ...unloads,
     ...busy.slice(0, 1).map((other) => ({
-      command: run(`unload ${quoted(other.id)}`),
+      command: run(`unload ${shellWord(other.id)}`),
       effect: `${effectOf(other, left - gives(other))}; leaves once its ${countText(other.requests, 'request')} ended`,
     })),
     ...pinned.slice(0, 1).map((other) => ({
-      command: run(`unpin ${quoted(other.id)}`),
+      command: run(`unpin ${shellWord(other.id)}`),
       effect: `${effectOf(other, left - gives(other))}; pinned models never leave by themselves`,
     })),
   ];
@@ -148,9 +149,4 @@ function preventions(view: ScreenView, report: OutOfMemoryReport, device: Device
 function commandLine(view: ScreenView, words: string): string {
   const { url } = view.snapshot.supervisor;
   return `${view.options.program} ${words}${url === DEFAULT_URL || url === '' ? '' : ` --url ${url}`}`;
-}
-
-/** For a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -61,23 +61,6 @@ export const LIGHT: Theme = {
   model5: foreground(90),
 };
 
-/** Weights, and no colours. */
-export const MONO: Theme = {
-  ...DARK,
-  good: none,
-  busy: none,
-  warn: { on: bold, off: weightOff },
-  bad: { on: `${bold}\u001b[7m`, off: `\u001b[27m${weightOff}` },
-  accent: { on: bold, off: weightOff },
-  external: none,
-  model0: none,
-  model1: none,
-  model2: none,
-  model3: none,
-  model4: none,
-  model5: none,
-};
-
 /** No escape codes at all. */
 export const PLAIN: Theme = {
   plain: none,
@@ -95,6 +78,16 @@ export const PLAIN: Theme = {
   model3: none,
   model4: none,
   model5: none,
+};
+
+/** Weights, and no colours. */
+export const MONO: Theme = {
+  ...PLAIN,
+  dim: DARK.dim,
+  strong: DARK.strong,
+  warn: { on: bold, off: weightOff },
+  bad: { on: `${bold}\u001b[7m`, off: `\u001b[27m${weightOff}` },
+  accent: { on: bold, off: weightOff },
 };
 
 /** The tone of the n-th model; there are fewer tones than models, the letter tells them apart. */

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { connect } from '../client/connect.js';
 import type { SupervisorTarget } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
-import type { Millis } from '../scheduler/units.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { runningSupervisor } from './background.js';
 import { firstSnapshot } from './first-snapshot.js';
@@ -51,7 +50,7 @@ export async function targetFor({ url, stateDir, apiKey }: ClientFlags): Promise
 export async function clientFor(flags: ClientFlags): Promise<SupervisorClient> {
   const target = await targetFor(flags);
   try {
-    return await within(ANSWER_MILLIS, connect(target));
+    return await answered(connect(target));
   } catch (cause) {
     const isNamed = flags.url !== null || flags.stateDir !== null;
     const nobody = 'No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.';
@@ -59,8 +58,9 @@ export async function clientFor(flags: ClientFlags): Promise<SupervisorClient> {
   }
 }
 
-async function within<T>(limitMillis: Millis, answer: Promise<T>): Promise<T> {
-  const silence = once(AbortSignal.timeout(limitMillis), 'abort').then(() => {
+/** A supervisor that does not answer at all must not hold a command up for ever. */
+export async function answered<T>(answer: Promise<T>): Promise<T> {
+  const silence = once(AbortSignal.timeout(ANSWER_MILLIS), 'abort').then(() => {
     throw new CommandFailed('The supervisor has not answered; its process may be stopped or overloaded.');
   });
   return Promise.race([answer, silence]);

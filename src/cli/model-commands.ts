@@ -1,11 +1,8 @@
-import { once } from 'node:events';
 import { whatChanged } from '../../components/text/reload-report.js';
 import { applyDelta } from '../client/apply-delta.js';
 import type { OperatorAction, Snapshot, SupervisorClient } from '../client/types.js';
-import { clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
+import { answered, clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 import { CommandFailed } from './usage-error.js';
-
-const ANSWER_MILLIS = 5000;
 
 /** A measurement that has not begun by then is worth a word. */
 const MEASURE_WAIT_MILLIS = 5000;
@@ -102,15 +99,6 @@ function outcomeOf(snapshot: Snapshot | null, name: string, since: number): stri
   const refused = snapshot.decisions.findLast((decision) => decision.kind === 'refuse' && decision.model === model.id);
   if (failed === null && refused !== undefined && refused.at >= since) return new CommandFailed(refused.sentence);
   return new CommandFailed(`${model.id} is ${model.word}: ${failed ?? 'its load was given up'}`);
-}
-
-/** A supervisor that does not answer at all must not hold a command up for ever. */
-async function answered<T>(promise: Promise<T>): Promise<T> {
-  const limit = AbortSignal.timeout(ANSWER_MILLIS);
-  const silence = once(limit, 'abort').then(() => {
-    throw new CommandFailed('The supervisor has not answered; its process may be stopped or overloaded.');
-  });
-  return Promise.race([promise, silence]);
 }
 
 /** `llm-tui stop`: stops every model and the supervisor, and waits until it has gone. */

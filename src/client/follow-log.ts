@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from './pause.js';
 import { createSseParser } from './sse-parser.js';
 import { failureSentence, type SupervisorHttp } from './supervisor-http.js';
 import type { LogMessage, Millis, ModelId } from './types.js';
@@ -28,7 +28,7 @@ export async function followLog(
     }
     if (isOver()) return;
     listener({ type: 'failed', message: reason });
-    await delay(RETRY_MILLIS, undefined, { signal }).catch(() => undefined);
+    await pause(RETRY_MILLIS, signal);
   }
 }
 

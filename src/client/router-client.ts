@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from './pause.js';
 import { routerSnapshot, type RouterFacts } from './router-snapshot.js';
 import { createSseParser } from './sse-parser.js';
 import { refusalOf, STOCK_ROUTER } from './sources.js';
@@ -109,10 +109,6 @@ async function ringOnEvents(http: SupervisorHttp, ring: () => void, signal: Abor
     ring();
     await pause(ASK_MILLIS, signal);
   }
-}
-
-async function pause(millis: Millis, signal: AbortSignal): Promise<void> {
-  await delay(millis, undefined, { signal }).catch(() => undefined);
 }
 
 function idsOf(models: unknown): readonly string[] {

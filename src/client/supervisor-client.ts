@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createSseParser } from './sse-parser.js';
 import { failureSentence, supervisorHttp, type SupervisorHttp, type SupervisorTarget } from './supervisor-http.js';
 import { identityOf, isSameSupervisor, type SupervisorIdentity } from './supervisor-identity.js';
 import { followLog } from './follow-log.js';
+import { pause } from './pause.js';
 import { REMOTE_SUPERVISOR, SUPERVISOR } from './sources.js';
 import type {
   ActionResult,
@@ -112,7 +112,7 @@ async function listen(
     if (aborted(signal)) return;
     if (reason !== said) listener({ type: 'disconnected', reason });
     said = reason;
-    await delay(wait, undefined, { signal }).catch(() => undefined);
+    await pause(wait, signal);
     wait = Math.min(wait * 2, LAST_RETRY_MILLIS);
   }
 }

@@ -4,6 +4,7 @@ import type { Handler, RouterContext } from './context.js';
 import type { Exchange } from './exchange.js';
 import { headersForChild } from './headers.js';
 import { unknownModel } from './models-api.js';
+import { toldRefusal } from './refusal.js';
 import { relay, type ChildRequest, type RelayFailure } from './relay.js';
 import { ClientGone, readBody } from './request-body.js';
 import { requestedModel } from './requested-model.js';
@@ -99,11 +100,9 @@ export async function forward(
         );
   if (failure === null || exchange.left) return;
   const { cancelled } = lease;
-  const error: ApiError =
-    cancelled === null
-      ? await failureOf(supervisor, lease, failure.error)
-      : { status: cancelled.status, code: cancelled.code, message: cancelled.message };
-  tellFailure(exchange, failure, error);
+  const told =
+    cancelled === null ? await failureOf(supervisor, lease, failure.error) : toldRefusal(cancelled, supervisor);
+  tellFailure(exchange, failure, told);
 }
 
 async function failureOf(supervisor: Supervisor, lease: Lease, error: Error): Promise<ApiError> {

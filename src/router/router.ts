@@ -12,6 +12,7 @@ import { corsHeaders, preflightHeaders, type CorsPolicy } from './cors.js';
 import { Exchange } from './exchange.js';
 import { Metrics } from './metrics.js';
 import { answerPage, isOfPage } from './page.js';
+import { toldRefusal } from './refusal.js';
 import { findRoute } from './route-table.js';
 import { Reply } from './reply.js';
 import { BodyError, ClientGone, HeldBodies } from './request-body.js';
@@ -181,10 +182,7 @@ function toApiError(error: unknown, supervisor: Supervisor): ApiError | null {
   if (error instanceof ConversationStopped) {
     return { status: 400, code: 'conversation_stopped', message: error.message };
   }
-  if (error instanceof RequestRefused) {
-    const { status, code, message, retryAfterSeconds } = error;
-    return { status, code, message, retryAfterSeconds, decision: supervisor.decision(error.decision) };
-  }
+  if (error instanceof RequestRefused) return toldRefusal(error, supervisor);
   return { status: 500, code: 'internal_error', message: error instanceof Error ? error.message : String(error) };
 }
 

@@ -7,6 +7,7 @@ import type { RouterContext } from './context.js';
 import { splitTarget, withoutPrefix } from './exchange.js';
 import { headersForChild } from './headers.js';
 import { unknownModel } from './models-api.js';
+import { toldRefusal } from './refusal.js';
 import { errorBody, type ApiError } from './respond.js';
 
 /** What a client may send before its model is up. */
@@ -61,7 +62,7 @@ export async function upgrade(
     await carry(requestHead(request, target), socket, early(), lease, context);
   } catch (error) {
     if (gone.signal.aborted) return;
-    if (error instanceof RequestRefused) refuse(socket, error);
+    if (error instanceof RequestRefused) refuse(socket, toldRefusal(error, supervisor));
     else refuse(socket, { status: 502, code: 'model_died', message: 'the model ended before it had answered' });
   }
 }

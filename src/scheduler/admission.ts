@@ -199,13 +199,16 @@ function withoutLeaving(state: State, ledger: Ledger, shortage: Shortage): Short
 
 /** Instances that count against `--models-max`: running, stopping, and those whose memory is not back yet. */
 export function runningInstances(state: State): number {
-  return state.running.length + state.releases.filter(isOfInstance).length;
+  return state.running.length + departedInstances(state);
 }
 
 function leavingInstances(state: State): number {
-  return (
-    runningOf(state).filter(([, instance]) => isLeaving(instance)).length + state.releases.filter(isOfInstance).length
-  );
+  return runningOf(state).filter(([, instance]) => isLeaving(instance)).length + departedInstances(state);
+}
+
+/** Those that have ended, and whose memory is not back yet. */
+function departedInstances({ releases }: State): number {
+  return releases.filter(isOfInstance).length;
 }
 
 /**

@@ -65,8 +65,6 @@ function leave(turn: Turn, id: ModelId, gone: readonly RequestId[], wanted: bool
 
 function sentence(id: ModelId, waiting: number, running: number): string {
   const parts = [...(waiting > 0 ? [`${waiting} waiting`] : []), ...(running > 0 ? [`${running} being answered`] : [])];
-  const what = parts.length === 0 ? 'its load, which nobody waited for,' : `${parts.join(' and ')}:`;
-  return parts.length === 0
-    ? `${id}: ${what} was cancelled by the operator`
-    : `${id}: ${what} cancelled by the operator`;
+  if (parts.length > 0) return `${id}: ${parts.join(' and ')}: cancelled by the operator`;
+  return `${id}: its load, which nobody waited for, was cancelled by the operator`;
 }

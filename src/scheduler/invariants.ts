@@ -1,5 +1,6 @@
 import { isAmount } from './amounts.js';
 import { ledgerOf, partsOf } from './ledger.js';
+import { isResting } from './running.js';
 import type { State } from './state.js';
 
 /**
@@ -41,7 +42,7 @@ function instanceViolations(state: State): readonly string[] {
     if (instance.phase !== 'ready' && instance.phase !== 'stopping' && instance.leases.length > 0) {
       found.push(`${id}: a lease while ${instance.phase}`);
     }
-    const resting = instance.phase === 'sleeping' || instance.phase === 'parked';
+    const resting = isResting(instance);
     if (resting && instance.restingSince === null) found.push(`${id}: at rest since no time`);
     if ((instance.phase === 'stopping') !== (instance.stopReason !== null))
       found.push(`${id}: stopping without a reason`);

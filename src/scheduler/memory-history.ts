@@ -106,25 +106,36 @@ function withChanges(history: MemoryHistory, { models, devices, now }: State): M
   const isNew = history.told === NO_HISTORY.told;
   let changes: MemoryChange[] = [];
   const look = (device: DeviceName, model: ModelId | null, bytes: Bytes): void => {
-    const key = JSON.stringify([device, model]);
+    const key = keyOf(device, model);
     const known = history.told[key] ?? (isNew && model === null ? bytes : 0);
     const isNews = Math.abs(bytes - known) >= LEAST_BYTES || (bytes === 0 && known > 0);
     told[key] = isNews ? bytes : known;
     if (isNews) changes.push({ at: now, until: now, device, model, fromBytes: known, toBytes: bytes });
   };
+  // Those that hold memory, or did when it was last told; a catalog may be far longer, and samples come often.
+  const before = new Set(Object.keys(history.told).map(modelOfKey));
+  const concerned = Object.entries(models).filter(([id, { instance }]) => instance !== null || before.has(id));
   for (const device of Object.values(devices)) {
     look(device.name, null, device.externalBytes);
-    for (const [id, { instance }] of Object.entries(models)) {
+    for (const [id, { instance }] of concerned) {
       const bytes = instance === null ? 0 : bytesOn(instance.resident, device.name);
-      if (bytes > 0 || history.told[JSON.stringify([device.name, id])] !== undefined) look(device.name, id, bytes);
+      if (bytes > 0 || history.told[keyOf(device.name, id)] !== undefined) look(device.name, id, bytes);
     }
   }
-  for (const [key, bytes] of Object.entries(told)) if (bytes === 0 && !key.endsWith(',null]')) delete told[key];
+  for (const [key, bytes] of Object.entries(told)) if (bytes === 0 && modelOfKey(key) !== null) delete told[key];
   if (changes.length === 0) return { ...history, told };
   const recent = history.changes.filter(({ until }) => until >= now - HISTORY_MILLIS);
   const kept = [...recent];
   changes = changes.filter((change) => !extendLast(kept, change));
   return { ...history, told, changes: [...kept, ...changes].slice(-KEPT_CHANGES) };
+}
+
+function keyOf(device: DeviceName, model: ModelId | null): string {
+  return JSON.stringify([device, model]);
+}
+
+function modelOfKey(key: string): ModelId | null {
+  return (JSON.parse(key) as readonly [DeviceName, ModelId | null])[1];
 }
 
 /** One more step of what was going on: true when it was taken up into the latest change of the same kind. */

@@ -1,5 +1,6 @@
+import { isResting } from './running.js';
+import type { Model, State } from './state.js';
 import { note, type Turn } from './turn.js';
-import type { Instance, Model, State } from './state.js';
 
 /** Why a model cannot be put to sleep now, in one sentence, or null when it can. */
 export function reasonAgainstPark(state: State, { spec, instance }: Model): string | null {
@@ -32,8 +33,4 @@ export function parkInstance(turn: Turn, { spec, instance }: Model): void {
   if (instance === null) return;
   note(turn, 'notice', spec.id, `${spec.id}: told by the operator to sleep`, { kind: 'operator' });
   turn.effects.push({ type: 'park', model: spec.id, generation: instance.generation });
-}
-
-function isResting({ phase }: Instance): boolean {
-  return phase === 'sleeping' || phase === 'parked';
 }

@@ -80,7 +80,8 @@ export function waitersInQueue(queue: readonly QueueEntry[]): number {
   return queue.reduce((sum, entry) => sum + entry.waiters.length, 0);
 }
 
-function newEntry(turn: Turn, id: ModelId, wanted: QueueEntry['wanted']): QueueEntry {
+/** What stands in the queue for a model from now on. */
+export function newEntry(turn: Turn, id: ModelId, wanted: QueueEntry['wanted']): QueueEntry {
   const since = turn.state.now;
   return { model: id, since, waiters: [], wanted, bypassed: 0, decision: 0, waitKey: '', why: '', setAside: null };
 }

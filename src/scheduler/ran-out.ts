@@ -3,8 +3,9 @@ import { bytesOn } from './amounts.js';
 import type { DeviceFigures } from './decisions.js';
 import { availableBytes, figuresOf, ledgerOf, type Ledger } from './ledger.js';
 import { POLICIES, type Shortage } from './policies.js';
+import { newEntry } from './queue.js';
 import { needWhenRaised } from './raised.js';
-import type { Instance, Model, QueueEntry } from './state.js';
+import type { Instance, Model } from './state.js';
 import { entryOf, record, type Turn } from './turn.js';
 import type { DeviceBytes, DeviceName } from './units.js';
 import { surveyVictims, toVictim } from './victims.js';
@@ -38,7 +39,8 @@ export function recordRanOut(
   const devices = new Set([...Object.keys(moment.claim), ...(named === null ? [] : [named])]);
   const figures = [...devices].flatMap((name) => figuresOfMoment(turn, moment, model, instance, name) ?? []);
   const shortage = shortageIn(figures, named);
-  const field = surveyVictims(turn.state, entryOf(turn.state, id) ?? latecomer(turn, model), shortage);
+  // Where nobody waits for it any more it is judged like somebody who comes just now.
+  const field = surveyVictims(turn.state, entryOf(turn.state, id) ?? newEntry(turn, id, null), shortage);
   const victims = POLICIES[turn.state.settings.policy](field.candidates, shortage) ?? field.candidates;
   return record(turn, {
     kind: 'out-of-memory',
@@ -83,10 +85,4 @@ function shortageIn(figures: readonly DeviceFigures[], named: DeviceName | null)
     bytes: Object.fromEntries(where.map(({ device, deficitBytes }) => [device, Math.max(1, deficitBytes)])),
     instances: 0,
   };
-}
-
-/** Nobody waits for it any more: it is judged like somebody who came just now. */
-function latecomer(turn: Turn, model: Model): QueueEntry {
-  const nothing = { waiters: [], wanted: null, bypassed: 0, decision: 0, waitKey: '', why: '', setAside: null };
-  return { model: model.spec.id, since: turn.state.now, ...nothing };
 }

@@ -12,3 +12,8 @@ export function runningOf(state: RunningState): readonly (readonly [model: Model
   }
   return running;
 }
+
+/** True for an instance that has left memory and comes back when it is woken. */
+export function isResting({ phase }: Pick<Instance, 'phase'>): boolean {
+  return phase === 'sleeping' || phase === 'parked';
+}

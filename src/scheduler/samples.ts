@@ -6,7 +6,7 @@ import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
 import { isOfInstance } from './releases.js';
-import { runningOf } from './running.js';
+import { isResting, runningOf } from './running.js';
 import type { Device, Instance, Model, Release } from './state.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import { takeFailures } from './unread.js';
@@ -164,9 +164,9 @@ function withoutGuess(model: Model, claim: DeviceBytes, observed: DeviceBytes): 
 }
 
 /** A child says that it goes to rest before it has given everything back. */
-function hasSettled({ restingSince, phase }: Instance, takenAt: Millis): boolean {
-  const isResting = phase === 'sleeping' || phase === 'parked';
-  return isResting && restingSince !== null && takenAt >= restingSince + SETTLING_MILLIS;
+function hasSettled(instance: Instance, takenAt: Millis): boolean {
+  const { restingSince } = instance;
+  return isResting(instance) && restingSince !== null && takenAt >= restingSince + SETTLING_MILLIS;
 }
 
 /** Peaks count from the first work: before it, memory that is only touched by use is not there yet. */

@@ -29,7 +29,8 @@ export interface LlamaServerEngineOptions extends FoundBinary {
 export function createLlamaServerEngine(options: LlamaServerEngineOptions): Engine {
   const { binary, reason, environment = process.env, measureRole = false, announcesReady = true, fitTool } = options;
   const table = options.options ?? LLAMA_SERVER_OPTIONS;
-  let { devices = null, blind } = options as { devices?: readonly DeviceName[] | null; blind?: string | undefined };
+  let devices: readonly DeviceName[] | null = options.devices ?? null;
+  let blind: string | undefined = options.blind;
   const visibleTo = (launch: Omit<Launch, 'role'>): VisibleDevices | null =>
     visibleDevices(launch, devices, environment);
   const command = (launch: Launch): Command => {
