@@ -334,6 +334,18 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'takenAt >= restingSince',
   },
   {
+    guard: 'what is seen of a model that has only just come up or woken is not the whole',
+    file: 'samples.ts',
+    find: `takenAt >= (wokeAt ?? readyAt) + SETTLING_MILLIS`,
+    replace: 'takenAt >= readyAt',
+  },
+  {
+    guard: 'an instance with other arguments than its model has now teaches nothing',
+    file: 'samples.ts',
+    find: `  if (isOutdated(instance, model)) return;\n`,
+    replace: '',
+  },
+  {
     guard: 'what a measuring child leaves behind for a moment is nobody else’s',
     file: 'measure.ts',
     find: `  holdAfterMeasuring(turn, measuring);\n`,

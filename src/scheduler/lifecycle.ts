@@ -154,7 +154,8 @@ function becomeReady(turn: Turn, id: ModelId, instance: Instance, event: Extract
 }
 
 function backFromRest(turn: Turn, id: ModelId, instance: Instance): void {
-  patchInstance(turn, id, { phase: 'ready', progress: null, lastUsedAt: turn.state.now });
+  const { now } = turn.state;
+  patchInstance(turn, id, { phase: 'ready', progress: null, lastUsedAt: now, wokeAt: now });
   note(turn, 'ready', id, `${id}: awake again, holds ${sayAmounts(instance.awakeClaim)}`);
 }
 

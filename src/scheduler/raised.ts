@@ -1,6 +1,6 @@
 import { bytesOn, isAmount, largerOf } from './amounts.js';
 import { claimFor, sameDeviceSet } from './ledger.js';
-import { runningOf } from './running.js';
+import { isOutdated, runningOf } from './running.js';
 import type { Device, Instance, Model, State } from './state.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName } from './units.js';
 
@@ -20,7 +20,7 @@ export function raisedAfter(
 ): DeviceBytes | null {
   const name = named ?? onlyAccelerator(instance.claim);
   const device = name === null ? undefined : state.devices[name];
-  if (name === null || device === undefined) return model.raised;
+  if (name === null || device === undefined || isOutdated(instance, model)) return model.raised;
   const asked = askedBytes !== null && isAmount(askedBytes) ? bytesOn(instance.resident, name) + askedBytes : 0;
   const wanted = Math.max(Math.min(asked, device.totalBytes), roomBeside(state, instance, device) + 1);
   const more = Math.max(0, wanted - knownNeed(state, model, instance, name));

@@ -1,4 +1,4 @@
-import type { Instance, State } from './state.js';
+import type { Instance, Model, State } from './state.js';
 import type { ModelId } from './units.js';
 
 type RunningState = Pick<State, 'models' | 'running'>;
@@ -16,4 +16,9 @@ export function runningOf(state: RunningState): readonly (readonly [model: Model
 /** True for an instance that has left memory and comes back when it is woken. */
 export function isResting({ phase }: Pick<Instance, 'phase'>): boolean {
   return phase === 'sleeping' || phase === 'parked';
+}
+
+/** True for one started with arguments that its model has no longer: what is seen of it says nothing about a later one. */
+export function isOutdated({ fingerprint }: Instance, { spec }: Model): boolean {
+  return fingerprint !== spec.fingerprint;
 }

@@ -6,7 +6,7 @@ import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
 import { isOfInstance } from './releases.js';
-import { isResting, runningOf } from './running.js';
+import { isOutdated, isResting, runningOf } from './running.js';
 import type { Device, Instance, Model, Release } from './state.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import { takeFailures } from './unread.js';
@@ -18,7 +18,7 @@ const RETURNED_SHARE = 0.8;
 /** Share of system memory that comes and goes by itself: it must not be taken for memory that is not back yet. */
 const HOST_NOISE_SHARE = 0.02;
 
-/** How long a child that goes to rest may take to give back what it does not keep. */
+/** How long a child that came up or went to rest may take until it is seen to hold no more and no less than it keeps. */
 const SETTLING_MILLIS: Millis = 2000;
 
 type SampleEvent = Extract<EventBody, { type: 'sample' }>;
@@ -101,10 +101,12 @@ function updateResidency(
     const awake = instance.restingSince === null ? { awakeClaim: claim } : {};
     patchInstance(turn, id, { resident, claim, ...awake });
   }
+  if (isOutdated(instance, model)) return;
   const raised = instance.restingSince === null ? raisedBySight(turn.state, model, instance, resident) : model.raised;
   if (raised !== model.raised) patchModel(turn, id, { raised });
-  if (hasWorked(instance)) learnFromWork(turn, id, resident);
-  if (seen !== null && hasSettled(instance, takenAt)) learnFromRest(turn, id, resident);
+  if (seen === null) return;
+  if (hasSettledAtWork(instance, takenAt)) learnFromWork(turn, id, resident);
+  if (hasSettledAtRest(instance, takenAt)) learnFromRest(turn, id, resident);
 }
 
 /** What is seen at work is better than what was guessed, and gives back what was claimed in vain. */
@@ -164,14 +166,18 @@ function withoutGuess(model: Model, claim: DeviceBytes, observed: DeviceBytes): 
 }
 
 /** A child says that it goes to rest before it has given everything back. */
-function hasSettled(instance: Instance, takenAt: Millis): boolean {
+function hasSettledAtRest(instance: Instance, takenAt: Millis): boolean {
   const { restingSince } = instance;
   return isResting(instance) && restingSince !== null && takenAt >= restingSince + SETTLING_MILLIS;
 }
 
-/** Peaks count from the first work: before it, memory that is only touched by use is not there yet. */
-function hasWorked(instance: Instance): boolean {
-  return instance.phase === 'ready' && instance.readyAt !== null && instance.lastUsedAt > instance.readyAt;
+/**
+ * Peaks count from the first work: before it, memory that is only touched by use is not there yet. A sample of one that
+ * has only just come up, or woken, may show a part of it, and a part must not be remembered as the whole.
+ */
+function hasSettledAtWork({ phase, readyAt, wokeAt, lastUsedAt }: Instance, takenAt: Millis): boolean {
+  if (phase !== 'ready' || readyAt === null || lastUsedAt <= readyAt) return false;
+  return takenAt >= (wokeAt ?? readyAt) + SETTLING_MILLIS;
 }
 
 function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceReading[], residency: Residency): void {

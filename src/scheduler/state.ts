@@ -159,6 +159,8 @@ export interface Instance {
   readonly pid: number | null;
   readonly spawnedAt: Millis;
   readonly readyAt: Millis | null;
+  /** When it last came back from rest; absent while it never has. */
+  readonly wokeAt?: Millis;
   /** End of the latest work, or readiness when there was none. Observing a model never moves it. */
   readonly lastUsedAt: Millis;
   /** 0..1 while loading, where the child says so. */

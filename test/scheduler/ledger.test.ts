@@ -52,7 +52,7 @@ describe('the ledger', () => {
     stage.load('a');
     const { generation } = stage.instance('a');
     const instances = [{ model: 'a', generation, resident: { CUDA0: 13 * GIB } }];
-    stage.play({ type: 'sample', takenAt: stage.now + 1, devices: [reading(13)], instances });
+    stage.play({ type: 'sample', takenAt: stage.now + 2000, devices: [reading(13)], instances }, 2000);
     expect(parts(stage)).toMatchObject({ held: 13, external: 0 });
     expect(stage.model('a').observed).toEqual({ CUDA0: 13 * GIB });
   });

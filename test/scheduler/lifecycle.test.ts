@@ -131,7 +131,7 @@ describe('lifecycle and leases', () => {
     expect(stage.instance('a').claim).toEqual({ CUDA1: 11 * GIB });
   });
 
-  it('gives back what was claimed in vain, as soon as the model is seen at work', () => {
+  it('gives back what was claimed in vain, once the model has been seen at work', () => {
     const stage = twoModels();
     stage.request('a');
     stage.exit('a', 'out-of-memory', { device: 'CUDA0', askedBytes: GIB, reason: 'out of memory' }).sample();
@@ -141,7 +141,7 @@ describe('lifecycle and leases', () => {
     const reading = { name: 'CUDA0', kind: 'discrete', description: '', attributed: true } as const;
     const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: 11 * GIB }];
     const instances = [{ model: 'a', generation, resident: { CUDA0: 11 * GIB } }];
-    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    stage.play({ type: 'sample', takenAt: stage.now + 2000, devices, instances }, 2000);
     expect(stage.instance('a').claim).toEqual({ CUDA0: 11 * GIB });
     expect(stage.model('a')).toMatchObject({ raised: null, observed: { CUDA0: 11 * GIB } });
   });
@@ -172,7 +172,7 @@ describe('lifecycle and leases', () => {
     const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: 10 * GIB }];
     stage.request('a');
     const instances = [{ model: 'a', generation, resident: { CUDA0: 10 * GIB } }];
-    stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    stage.play({ type: 'sample', takenAt: stage.now + 2000, devices, instances }, 2000);
     expect(stage.model('a'), 'what is seen at work counts more').toMatchObject({ raised: null });
   });
 

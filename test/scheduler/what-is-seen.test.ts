@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DeviceReading } from '../../src/scheduler/events.js';
+import type { Model } from '../../src/scheduler/state.js';
 import { GIB, type DeviceBytes, type Millis } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
 
@@ -59,6 +60,58 @@ describe('what a model is seen to hold at rest', () => {
     sleeping(stage).operator('unload', 'a');
     look(stage, 3, 3, true, 60_000);
     expect(stage.model('a').rested).toBe(null);
+  });
+});
+
+describe('what a model is seen to hold at work', () => {
+  it('is not learnt before it has settled: a part of it is not taken for the whole', () => {
+    const stage = look(working(), 5, 5);
+    expect([stage.model('a').observed, stage.instance('a').claim]).toEqual([null, { CUDA0: 14 * GIB }]);
+    look(stage, 13, 13, true, 2000);
+    expect(stage.model('a').observed).toEqual({ CUDA0: 13 * GIB });
+  });
+
+  it('is not learnt just after it woke either', () => {
+    const stage = sleeping(loaded());
+    const request = stage.request('a');
+    stage.ready('a', 5000).end(request, 'a');
+    look(stage, 5, 5);
+    expect(stage.model('a').observed).toBe(null);
+    look(stage, 13, 13, true, 2000);
+    expect(stage.model('a').observed).toEqual({ CUDA0: 13 * GIB });
+  });
+
+  it('counts at once where it is more than was expected', () => {
+    const stage = look(working(), 17, 17);
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 17 * GIB });
+    stage.exit('a', 'killed').sample();
+    stage.play({ type: 'timer', timer: { kind: 'retry', model: 'a' } }, 2000).request('a');
+    expect(stage.instance('a').claim).toEqual({ CUDA0: 17 * GIB });
+  });
+});
+
+describe('an instance that was started with other arguments than its model has now', () => {
+  const changed = spec('a', { CUDA0: 20 }, { fingerprint: 'a 2' });
+  const nothing = { observed: null, rested: null, raised: null };
+  const learnt = ({ observed, rested, raised }: Model): object => ({ observed, rested, raised });
+  const outdated = (): Stage => {
+    const stage = working();
+    stage.request('a');
+    return stage.catalog(changed);
+  };
+
+  it('teaches nothing of the next one while it ends its requests', () => {
+    const stage = look(outdated(), 13, 13, true, 60_000);
+    expect(learnt(stage.model('a'))).toEqual(nothing);
+    look(stage, 16, 16);
+    expect(learnt(stage.model('a'))).toEqual(nothing);
+    expect(stage.instance('a').claim, 'it is counted all the same').toEqual({ CUDA0: 16 * GIB });
+    expect(stage.effects).toEqual([]);
+  });
+
+  it('teaches nothing by running out of memory', () => {
+    const stage = outdated().exit('a', 'out-of-memory', { device: 'CUDA0', askedBytes: 9 * GIB });
+    expect(learnt(stage.model('a'))).toEqual(nothing);
   });
 });
 
