@@ -1,7 +1,7 @@
 import type { Effect } from '../scheduler/effects.js';
 import type { Placement } from '../scheduler/state.js';
 import type { DeviceBytes, ModelId } from '../scheduler/units.js';
-import { reportsOf } from './children.js';
+import { reportsOf } from './child-memory.js';
 import type { SimModel } from './config.js';
 import type { Hub } from './hub.js';
 
@@ -34,7 +34,7 @@ export class Measuring {
       if (this.#cancelled.has(number) && !fault('saysLate')) return;
       const placements = fails ? null : isAbsurd ? random.pick(ABSURD) : measuredPlacements(model);
       const reason = fails ? 'it ended without a result' : '';
-      tell({ type: 'measured', model: id, fingerprint, placements, reports: reportsOf(this.#hub), reason });
+      tell({ type: 'measured', model: id, fingerprint, placements, reports: reportsOf(this.#hub.pools), reason });
     });
   }
 

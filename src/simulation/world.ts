@@ -77,7 +77,7 @@ export class World {
     this.clients = new Clients(
       this.#hub,
       () => this.#now,
-      (model, request) => this.children.rest(model, request),
+      (model, request) => this.children.endWork(model, request),
     );
     this.#measuring = new Measuring(this.#hub, modelById);
     this.#probes = new Probes(
