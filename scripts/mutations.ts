@@ -86,8 +86,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'without attribution external does not fall while something comes or goes',
     file: 'samples.ts',
-    find: `inTransition(turn, name, takenAt) ? Math.max(device.externalBytes, beyondClaims) : beyondClaims`,
-    replace: 'beyondClaims',
+    find: `inTransition(turn.state, name, takenAt) ? device.externalBytes : 0`,
+    replace: '0',
   },
   {
     guard: 'room that is set aside is not taken',
@@ -335,7 +335,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'what is seen of a model that has only just come up or woken is not the whole',
-    file: 'samples.ts',
+    file: 'transition.ts',
     find: `takenAt >= (wokeAt ?? readyAt) + SETTLING_MILLIS`,
     replace: 'takenAt >= readyAt',
   },

@@ -8,6 +8,7 @@ import { newDevice } from './reports.js';
 import { isOfInstance } from './releases.js';
 import { isOutdated, isResting, runningOf } from './running.js';
 import type { Device, Instance, Model, Release } from './state.js';
+import { inTransition, isSettled, SETTLING_MILLIS } from './transition.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import { takeFailures } from './unread.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
@@ -17,9 +18,6 @@ const RETURNED_SHARE = 0.8;
 
 /** Share of system memory that comes and goes by itself: it must not be taken for memory that is not back yet. */
 const HOST_NOISE_SHARE = 0.02;
-
-/** How long a child that came up or went to rest may take until it is seen to hold no more and no less than it keeps. */
-const SETTLING_MILLIS: Millis = 2000;
 
 type SampleEvent = Extract<EventBody, { type: 'sample' }>;
 
@@ -175,9 +173,9 @@ function hasSettledAtRest(instance: Instance, takenAt: Millis): boolean {
  * Peaks count from the first work: before it, memory that is only touched by use is not there yet. A sample of one that
  * has only just come up, or woken, may show a part of it, and a part must not be remembered as the whole.
  */
-function hasSettledAtWork({ phase, readyAt, wokeAt, lastUsedAt }: Instance, takenAt: Millis): boolean {
-  if (phase !== 'ready' || readyAt === null || lastUsedAt <= readyAt) return false;
-  return takenAt >= (wokeAt ?? readyAt) + SETTLING_MILLIS;
+function hasSettledAtWork(instance: Instance, takenAt: Millis): boolean {
+  const { phase, readyAt, lastUsedAt } = instance;
+  return phase === 'ready' && readyAt !== null && lastUsedAt > readyAt && isSettled(instance, takenAt);
 }
 
 function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceReading[], residency: Residency): void {
@@ -256,17 +254,8 @@ function updateExternal(turn: Turn, reading: DeviceReading, takenAt: Millis, res
   } else {
     const account = ledgerOf(turn.state)[name];
     const beyondClaims = Math.max(0, usedBytes - (account?.heldBytes ?? 0) - (account?.reservedBytes ?? 0));
-    externalBytes = inTransition(turn, name, takenAt) ? Math.max(device.externalBytes, beyondClaims) : beyondClaims;
+    const atLeast = inTransition(turn.state, name, takenAt) ? device.externalBytes : 0;
+    externalBytes = Math.max(atLeast, beyondClaims);
   }
   turn.state.devices[name] = { ...device, externalBytes, sample: { takenAt, usedBytes, attributed } };
-}
-
-/** True when what ours hold there may be more, or less, than what they claim. */
-function inTransition(turn: Turn, name: DeviceName, takenAt: Millis): boolean {
-  if (turn.state.releases.some((release) => bytesOn(release.held, name) > 0)) return true;
-  return runningOf(turn.state).some(([, instance]) => {
-    if (bytesOn(instance.claim, name) === 0) return false;
-    // What has only just come up was still loading when an older sample was taken; at rest it holds less than it claims.
-    return instance.phase !== 'ready' || instance.readyAt === null || takenAt < instance.readyAt;
-  });
 }

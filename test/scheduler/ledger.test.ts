@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/scheduler/events.js';
 import { project } from '../../src/scheduler/project.js';
 import type { DeviceView } from '../../src/scheduler/snapshot.js';
-import { GIB } from '../../src/scheduler/units.js';
+import { GIB, type Millis } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
 
 /** The four parts of the first device, in GiB. */
@@ -76,8 +76,11 @@ describe('the ledger', () => {
 
   it('without attribution lets external rise but not fall while something loads', () => {
     const stage = new Stage().catalog(spec('a', { CUDA0: 10 }));
-    const sample = (usedGib: number): Stage =>
-      stage.play({ type: 'sample', takenAt: stage.now + 1, devices: [reading(usedGib, false)], instances: [] }, 2);
+    const sample = (usedGib: number, later: Millis = 2): Stage =>
+      stage.play(
+        { type: 'sample', takenAt: stage.now + later, devices: [reading(usedGib, false)], instances: [] },
+        later,
+      );
     sample(3);
     stage.request('a');
     sample(5);
@@ -85,7 +88,9 @@ describe('the ledger', () => {
     sample(16);
     expect(parts(stage), 'more than the claim was taken').toMatchObject({ reserved: 10, external: 6 });
     stage.ready('a');
-    sample(13);
+    sample(11);
+    expect(parts(stage), 'not all that it took may be seen yet').toMatchObject({ held: 10, external: 6 });
+    sample(13, 2000);
     expect(parts(stage)).toMatchObject({ held: 10, external: 3 });
   });
 

@@ -65,6 +65,18 @@ describe('the scheduler in random worlds', () => {
     }
   });
 
+  it('runs nothing out of memory either where probes cannot tell processes apart', () => {
+    for (let seed = 1; seed <= HONEST_RUNS; seed += 1) {
+      const told = honest(drawWorld(seed));
+      const devices = told.devices.map((device) => ({ ...device, probe: 'total' as const }));
+      const world = new World({ ...told, devices }, ({ result }) => {
+        const outOfMemory = result.decisions.find(({ kind }) => kind === 'out-of-memory');
+        expect(outOfMemory?.sentence, `seed ${seed}`).toBeUndefined();
+      });
+      world.run();
+    }
+  });
+
   it('plays the same world the same way every time', () => {
     const config = drawWorld(7);
     expect(runWorld(config)).toEqual(runWorld(config));
