@@ -1,25 +1,25 @@
 import type { DeviceView, ModelView, QueueView } from '../../src/client/types.js';
 import type { PaneId } from '../../src/store/screen-store.js';
 import { cleanText } from '../text/clean.js';
+import { doubtAbout, type Doubt } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { countText, durationText, idleText, sizeText, staleText, sumBytes, tokensText } from '../text/format.js';
-import { STALE_MILLIS } from '../panes/devices.js';
 import { loadingText, stateOf } from '../panes/models.js';
 import { unseenReport } from '../panes/out-of-memory.js';
 import { listIds, selectedIndex, type ScreenView } from '../view.js';
 
 /** A device as a sentence: what a bar shows at a glance has to be said. */
 export function deviceSentence(device: DeviceView, view: ScreenView): string {
+  const doubt = doubtAbout(device, view.now);
+  const trust = doubt === null ? '' : sayDoubt(doubt, device.problem);
+  if (device.totalBytes === null) return `${device.name}: ${trust}`;
   const { held, reserved, external, free, total, unit } = deviceFigures(device);
-  const age = device.sampledAt === null ? null : view.now - device.sampledAt;
-  const trust =
-    age === null
-      ? '; no probe'
-      : device.problem !== null || age > STALE_MILLIS
-        ? `; stale for ${staleText(age)}${device.problem === null ? '' : `: ${device.problem}`}`
-        : '';
   const over = device.overcommitBytes > 0 ? `; overcommitted by ${sizeText(device.overcommitBytes)}` : '';
-  return `${device.name}: held ${held}, reserved ${reserved}, external ${external}, free ${free} of ${total} ${unit}${over}${trust}`;
+  return `${device.name}: held ${held}, reserved ${reserved}, external ${external}, free ${free} of ${total} ${unit}${over}${trust === '' ? '' : `; ${trust}`}`;
+}
+
+function sayDoubt({ word, millis }: Doubt, problem: string | null): string {
+  return `${word}${millis === null ? '' : ` for ${staleText(millis)}`}${problem === null ? '' : `: ${problem}`}`;
 }
 
 /** A model's row as a sentence. */

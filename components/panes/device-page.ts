@@ -1,10 +1,10 @@
-import type { Bytes, DeviceName, DeviceView } from '../../src/client/types.js';
+import type { Bytes, DeviceName, DeviceView, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
+import { doubtAbout } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { countText, sizeText, staleText } from '../text/format.js';
 import { span, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import type { ScreenView } from '../view.js';
-import { STALE_MILLIS } from './devices.js';
 import { section } from './ledger.js';
 import { stateOf } from './models.js';
 
@@ -21,8 +21,8 @@ const WORTH_SAYING: Bytes = 1024 * 1024;
 export function deviceRows(view: ScreenView, name: DeviceName): Row[] {
   const device = view.snapshot.devices.find((known) => known.name === name);
   if (device === undefined) return [[span('This device is no longer reported.')]];
+  if (device.totalBytes === null) return unreadRows(view, device);
   const figures = deviceFigures(device);
-  const holders = holderRows(view, device);
   return [
     [span(device.description)],
     [
@@ -33,13 +33,38 @@ export function deviceRows(view: ScreenView, name: DeviceName): Row[] {
     ],
     [span(`${sizeText(device.marginBytes)} of the free memory is kept as margin`, 'dim')],
     ...(device.overcommitBytes > 0 ? [[span(`claims exceed it by ${sizeText(device.overcommitBytes)}`, 'bad')]] : []),
-    ...section('Who holds it', holders.length === 0 ? [[span('no model of ours', 'dim')]] : holders),
+    ...section('Who holds it', holderRows(view, device)),
     ...section('External', externalRows(device, view.options.glyphs.cut)),
     ...section('Where these figures come from', sourceRows(device, view)),
   ];
 }
 
+/** What is known of a device that nobody has read yet, which is little, and nothing of it a figure of its own. */
+function unreadRows(view: ScreenView, device: UnreadDeviceView): Row[] {
+  return [
+    [span(`${device.name} has never been read: its size, and what is free there, are not known.`)],
+    [],
+    [span('since'.padEnd(9), 'dim'), span(`${staleText(view.now - device.problemSince)} ago`)],
+    ...problemRows(device.problem),
+    ...section('What models claim there', holderRows(view, device)),
+  ];
+}
+
+function problemRows(problem: string): Row[] {
+  return [
+    [span('problem'.padEnd(9), 'dim'), span(problem, 'bad')],
+    [
+      span(
+        'Until it can be read nothing is loaded there: models that need it wait, and are refused after 30 s' +
+          ' (unless --admission proceed, or no margin, lets them load).',
+        'dim',
+      ),
+    ],
+  ];
+}
+
 function holderRows(view: ScreenView, device: DeviceView): Row[] {
+  if (device.segments.length === 0) return [[span('no model of ours', 'dim')]];
   return device.segments
     .toSorted((a, b) => b.bytes - a.bytes)
     .map((segment): Row => {
@@ -58,7 +83,7 @@ function holderRows(view: ScreenView, device: DeviceView): Row[] {
     });
 }
 
-function externalRows({ attributed, externalBytes, foreign }: DeviceView, mark: string): Row[] {
+function externalRows({ attributed, externalBytes, foreign }: ReadDeviceView, mark: string): Row[] {
   if (externalBytes === 0 && foreign.length === 0) return [[span('nothing else holds memory here')]];
   const how = attributed ? '' : '; the probe cannot tell which process holds what';
   const total: Row = [span(`${sizeText(externalBytes)} is held by programs that are not ours${how}`)];
@@ -84,13 +109,16 @@ function externalRows({ attributed, externalBytes, foreign }: DeviceView, mark: 
   ];
 }
 
-function sourceRows(device: DeviceView, view: ScreenView): Row[] {
+function sourceRows(device: ReadDeviceView, view: ScreenView): Row[] {
   const { source, sampledAt, remark, problem, utilizationPercent } = device;
   if (sampledAt === null) {
-    return [[span('no probe serves it: its size is what models report, and what is used is what they claim', 'warn')]];
+    return [
+      [span('no probe serves it: its size is what models report, and what is used is what they claim', 'warn')],
+      ...(problem === null ? [] : problemRows(problem)),
+    ];
   }
-  const age = view.now - sampledAt;
-  const seen = problem === null && age <= STALE_MILLIS ? 'up to date' : `last read ${staleText(age)} ago`;
+  const seen =
+    doubtAbout(device, view.now) === null ? 'up to date' : `last read ${staleText(view.now - sampledAt)} ago`;
   return [
     [
       span('probe'.padEnd(9), 'dim'),
@@ -101,11 +129,6 @@ function sourceRows(device: DeviceView, view: ScreenView): Row[] {
       ? []
       : [[span('busy'.padEnd(9), 'dim'), span(`${utilizationPercent}%`)]]),
     ...(remark === '' ? [] : [[span('remark'.padEnd(9), 'dim'), span(remark)]]),
-    ...(problem === null
-      ? []
-      : [
-          [span('problem'.padEnd(9), 'dim'), span(problem, 'bad')],
-          [span('Until it is read again, loads go by these last figures and what models claim.', 'dim')],
-        ]),
+    ...(problem === null ? [] : problemRows(problem)),
   ];
 }

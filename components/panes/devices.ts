@@ -1,15 +1,14 @@
-import type { DeviceView, Millis } from '../../src/client/types.js';
+import { readDevices } from '../../src/client/read-devices.js';
+import type { DeviceView, Millis, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
+import { doubtAbout, doubtText } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
-import { sizeText, staleText } from '../text/format.js';
+import { sizeText } from '../text/format.js';
 import { textWidth } from '../text/width.js';
 import { cleanText } from '../text/clean.js';
 import { UNKNOWN_MARK } from '../theme/model-marks.js';
 import { bar, type BarPart } from '../widgets/bar.js';
 import { cell, cutRow, rowWidth, span, type Row } from '../widgets/row.js';
 import { selectedIndex, type ScreenView } from '../view.js';
-
-/** A sample older than this no longer says what is. */
-export const STALE_MILLIS = 3_000;
 
 /** In a narrower row its cells are the bar's. */
 const UTILIZATION_LEAST = 100;
@@ -46,40 +45,51 @@ function shapeFor(width: number): DeviceShape {
   return { cells: 10, description: 0, labels: ['h', 'r', 'x', 'f'], gap: ' ' };
 }
 
-/** One row per device: who holds it, and the four numbers that add up to its total. */
+/** One row per device: who holds it, and the four numbers that add up to its total; or that it could never be read. */
 export function deviceRows(view: ScreenView, width: number): Row[] {
   const shape = shapeFor(width);
   const { glyphs } = view.options;
+  const read = readDevices(view.lists.devices);
   const nameWidth = Math.min(10, Math.max(4, ...view.lists.devices.map((device) => textWidth(cleanText(device.name)))));
   const focused = view.screen.focus === 'devices';
   const selected = selectedIndex(view.lists, view.screen, 'devices');
-  const head = (device: DeviceView, index: number, description: number, cells: number): Row => [
-    focused && index === selected ? span(`${glyphs.selected} `, 'accent') : span('  '),
+  const title = (device: DeviceView): Row => [
+    focused && device === view.lists.devices[selected] ? span(`${glyphs.selected} `, 'accent') : span('  '),
     cell(device.name, nameWidth, glyphs.cut, 'strong'),
+  ];
+  const head = (device: ReadDeviceView, description: number, cells: number): Row => [
+    ...title(device),
     ...(description > 0 ? [span(' '), cell(device.description, description, glyphs.cut, 'dim')] : []),
     span(' '),
     ...bar(barParts(device, view), device.totalBytes, device.marginBytes, cells, glyphs),
     span(' '),
     ...figureSpans(device, shape),
   ];
-  const widestOf = (draw: (device: DeviceView, index: number) => Row): number =>
-    Math.max(0, ...view.lists.devices.map((device, index) => rowWidth(draw(device, index))));
-  const longest = Math.max(0, ...view.lists.devices.map((device) => textWidth(cleanText(device.description))));
-  const spare = width - REMARK_CELLS - 1 - widestOf((device, index) => head(device, index, 0, shape.cells));
+  const widestOf = (draw: (device: ReadDeviceView) => Row): number =>
+    Math.max(0, ...read.map((device) => rowWidth(draw(device))));
+  const longest = Math.max(0, ...read.map((device) => textWidth(cleanText(device.description))));
+  const spare = width - REMARK_CELLS - 1 - widestOf((device) => head(device, 0, shape.cells));
   const description = shape.description === 0 ? 0 : Math.min(longest, Math.max(shape.description, spare));
-  const draw = (device: DeviceView, index: number, cells: number): Row => [
-    ...head(device, index, description, cells),
+  const draw = (device: ReadDeviceView, cells: number): Row => [
+    ...head(device, description, cells),
     ...remarkSpans(device, view.now, shape.gap, width),
   ];
   // What must be known of a device comes before its picture: all bars get shorter where one row needs the room.
-  const widest = widestOf((device, index) => draw(device, index, shape.cells));
+  const widest = widestOf((device) => draw(device, shape.cells));
   const cells = Math.max(CELLS_LEAST, Math.min(shape.cells, shape.cells - (widest - width)));
-  return view.lists.devices.map((device, index) =>
-    cutRow(withProblem(draw(device, index, cells), device, shape.gap, width), width, glyphs.cut),
-  );
+  return view.lists.devices.map((device) => {
+    const row = device.totalBytes === null ? [...title(device), ...unreadSpans(device, view.now)] : draw(device, cells);
+    return cutRow(withProblem(row, device, shape.gap, width), width, glyphs.cut);
+  });
 }
 
-function figureSpans(device: DeviceView, shape: DeviceShape): Row {
+/** In the place of figures: there are none, and a bar without any would look like one that is empty. */
+function unreadSpans(device: UnreadDeviceView, now: Millis): Row {
+  const doubt = doubtAbout(device, now);
+  return doubt === null ? [] : [span(` ${doubtText(doubt)}`, 'warn')];
+}
+
+function figureSpans(device: ReadDeviceView, shape: DeviceShape): Row {
   const figures = deviceFigures(device);
   const values = [figures.held, figures.reserved, figures.external, figures.free];
   const spans = shape.labels.flatMap((label, index) => [
@@ -100,16 +110,15 @@ function withProblem(row: Row, { problem }: DeviceView, gap: string, width: numb
 }
 
 /** What makes the figures less than they seem; where nothing does, how busy the device is. */
-function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number): Row {
+function remarkSpans(device: ReadDeviceView, now: Millis, gap: string, width: number): Row {
   const remarks: Row[number][] = [];
   if (device.overcommitBytes > 0) {
     const amount = sizeText(device.overcommitBytes);
     remarks.push(span(width < 80 ? `${gap}OVER ${amount}` : `${gap}OVER by ${amount}`, 'bad'));
   }
-  if (device.sampledAt === null) remarks.push(span(`${gap}no probe`, 'warn'));
-  else if (device.problem !== null || now - device.sampledAt > STALE_MILLIS) {
-    remarks.push(span(`${gap}stale ${staleText(now - device.sampledAt)}`, 'warn'));
-  } else {
+  const doubt = doubtAbout(device, now);
+  if (doubt !== null) remarks.push(span(`${gap}${doubtText(doubt)}`, 'warn'));
+  else {
     if (device.utilizationPercent !== undefined && width >= UTILIZATION_LEAST)
       remarks.push(span(`${gap}util `, 'dim'), span(`${device.utilizationPercent}%`));
     if (!device.attributed && device.kind !== 'host' && width >= HIDDEN_LEAST)
@@ -118,7 +127,7 @@ function remarkSpans(device: DeviceView, now: Millis, gap: string, width: number
   return remarks;
 }
 
-function barParts(device: DeviceView, view: ScreenView): BarPart[] {
+function barParts(device: ReadDeviceView, view: ScreenView): BarPart[] {
   const { glyphs } = view.options;
   const of = (part: 'held' | 'reserved' | 'releasing'): BarPart[] =>
     device.segments

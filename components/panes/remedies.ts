@@ -1,4 +1,5 @@
-import type { Bytes, Decision, DeviceView, ModelView, OutOfMemoryReport } from '../../src/client/types.js';
+import { readDevices } from '../../src/client/read-devices.js';
+import type { Bytes, Decision, ModelView, OutOfMemoryReport, ReadDeviceView } from '../../src/client/types.js';
 import { countText, idleText, sizeText } from '../text/format.js';
 import { shellWord } from '../text/shell.js';
 import type { ScreenView } from '../view.js';
@@ -22,7 +23,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 export function remediesFor(view: ScreenView, report: OutOfMemoryReport, record: Decision | null): readonly Remedy[] {
   const model = view.snapshot.models.find(({ id }) => id === report.model);
   const figures = shortDevice(report, record);
-  const device = view.snapshot.devices.find(({ name }) => name === figures?.device);
+  const device = readDevices(view.snapshot.devices).find(({ name }) => name === figures?.device);
   if (model === undefined) return [{ command: null, effect: 'Nothing: the model has left the catalog.' }];
   const prevention = preventions(view, report, device);
   if (model.generation !== null) {
@@ -56,12 +57,12 @@ function shortDevice(report: OutOfMemoryReport, record: Decision | null): Decisi
   );
 }
 
-function availableNow(device: DeviceView): number {
+function availableNow(device: ReadDeviceView): number {
   return device.freeBytes - device.overcommitBytes - device.marginBytes;
 }
 
 /** Programs that are not ours are not ours to end; whose they are is said as far as it is known. */
-function endOthers({ name, externalBytes, foreign }: DeviceView): Remedy {
+function endOthers({ name, externalBytes, foreign }: ReadDeviceView): Remedy {
   const largest = foreign[0];
   const who =
     largest === undefined
@@ -77,7 +78,7 @@ function endOthers({ name, externalBytes, foreign }: DeviceView): Remedy {
 function makeRoom(
   view: ScreenView,
   model: ModelView,
-  device: DeviceView,
+  device: ReadDeviceView,
   short: Bytes,
   run: (words: string) => string,
 ): Remedy[] {
@@ -129,7 +130,7 @@ function enough(idle: readonly ModelView[], gives: (model: ModelView) => Bytes, 
 }
 
 /** What would keep it from happening again: a margin for what other programs were seen to take within the minute. */
-function preventions(view: ScreenView, report: OutOfMemoryReport, device: DeviceView | undefined): Remedy[] {
+function preventions(view: ScreenView, report: OutOfMemoryReport, device: ReadDeviceView | undefined): Remedy[] {
   if (device === undefined) return [];
   const grown = report.changes
     .filter((change) => change.model === null && change.device === device.name)

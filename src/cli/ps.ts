@@ -1,6 +1,7 @@
 import { cleanText } from '../../components/text/clean.js';
+import { doubtAbout, doubtText } from '../../components/text/device-doubt.js';
 import { deviceFigures } from '../../components/text/device-figures.js';
-import type { Bytes, ModelView, Snapshot } from '../client/types.js';
+import type { Bytes, DeviceView, Millis, ModelView, Snapshot } from '../client/types.js';
 import { alignColumns } from './table.js';
 import { clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 
@@ -22,11 +23,8 @@ function describe(snapshot: Snapshot): string {
     `llm-tui ${supervisor.version} at ${supervisor.url}, engine ${supervisor.engine.name}`,
     '',
     ...alignColumns([
-      ['DEVICE', 'HELD', 'RESERVED', 'EXTERNAL', 'FREE', 'TOTAL'],
-      ...devices.map((device) => {
-        const { held, reserved, external, free, total, unit } = deviceFigures(device);
-        return [device.name, held, reserved, external, free, `${total} ${unit}`];
-      }),
+      ['DEVICE', 'HELD', 'RESERVED', 'EXTERNAL', 'FREE', 'TOTAL', ''],
+      ...devices.map((device) => deviceCells(device, snapshot.at)),
     ]),
     ...devices.flatMap(({ name, problem }) =>
       problem === null ? [] : [`${name} cannot be read: ${printable(problem)}`],
@@ -51,6 +49,15 @@ function describe(snapshot: Snapshot): string {
     ...noticeLines(supervisor.notices),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** A row of figures, and what must be known of them. `now` is the supervisor's clock, which need not be ours. */
+function deviceCells(device: DeviceView, now: Millis): readonly string[] {
+  const doubt = doubtAbout(device, now);
+  const remark = doubt === null ? '' : doubtText(doubt);
+  if (device.totalBytes === null) return [device.name, ...Array<string>(5).fill('-'), remark];
+  const { held, reserved, external, free, total, unit } = deviceFigures(device);
+  return [device.name, held, reserved, external, free, `${total} ${unit}`, remark];
 }
 
 /** What a llama-server router tells, which is little. */

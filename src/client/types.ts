@@ -2,10 +2,11 @@ import type { Decision } from '../scheduler/decisions.js';
 import type { OperatorAction } from '../scheduler/events.js';
 import type { OutOfMemoryReport } from '../scheduler/memory-history.js';
 import type {
-  DeviceView as SchedulerDeviceView,
   QueueView,
   ModelView as SchedulerModelView,
+  ReadDeviceView as SchedulerReadDeviceView,
   SchedulerSnapshot,
+  UnreadDeviceView,
 } from '../scheduler/snapshot.js';
 import type { ExitReport as SchedulerExitReport } from '../scheduler/state.js';
 import type { Millis, ModelId } from '../scheduler/units.js';
@@ -13,7 +14,7 @@ import type { Millis, ModelId } from '../scheduler/units.js';
 export type { Asker, Decision, DecisionKind, DeviceFigures, PassedOver, Victim } from '../scheduler/decisions.js';
 export type { ForeignProcess, OperatorAction } from '../scheduler/events.js';
 export type { MemoryChange, OutOfMemoryReport } from '../scheduler/memory-history.js';
-export type { DeviceSegment, ModelWord, QueueView } from '../scheduler/snapshot.js';
+export type { DeviceSegment, ModelWord, QueueView, UnreadDeviceView } from '../scheduler/snapshot.js';
 export type { StopReason } from '../scheduler/state.js';
 export type { Bytes, DeviceBytes, DeviceName, Millis, ModelId } from '../scheduler/units.js';
 
@@ -43,7 +44,10 @@ export interface ModelView extends Omit<SchedulerModelView, 'lastExit'> {
   readonly lastExit: ExitReport | null;
 }
 
-export interface DeviceView extends SchedulerDeviceView {
+/** One device; of one that could never be read no figure is made up. */
+export type DeviceView = ReadDeviceView | UnreadDeviceView;
+
+export interface ReadDeviceView extends SchedulerReadDeviceView {
   /** How busy it is, 0..100; absent where nobody tells. Nothing is decided by it, so it is in no journal. */
   readonly utilizationPercent?: number;
 }
@@ -51,7 +55,7 @@ export interface DeviceView extends SchedulerDeviceView {
 /** `GET /supervisor/state`, and the first message of `GET /supervisor/events`. */
 export interface Snapshot extends Omit<SchedulerSnapshot, 'models' | 'devices'> {
   readonly schema: 1;
-  /** In the order in which the devices were first reported, `Host` last. */
+  /** `Host` last; one that comes to be read keeps its place. */
   readonly devices: readonly DeviceView[];
   /** In catalog order. */
   readonly models: readonly ModelView[];

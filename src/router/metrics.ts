@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DeviceView, ModelView, ModelWord, Snapshot } from '../client/types.js';
+import { readDevices } from '../client/read-devices.js';
+import type { ModelView, ModelWord, ReadDeviceView, Snapshot } from '../client/types.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { Event } from '../scheduler/events.js';
 import type { State } from '../scheduler/state.js';
@@ -105,7 +106,7 @@ export class Metrics {
   }
 
   #describeDevices(): void {
-    const devices = (): readonly DeviceView[] => this.#seen?.devices ?? [];
+    const devices = (): readonly ReadDeviceView[] => readDevices(this.#seen?.devices ?? []);
     this.#gauge(
       'llm_tui_device_memory_bytes',
       'Memory by part; the parts add up to the total.',
@@ -119,7 +120,7 @@ export class Metrics {
         }
       },
     );
-    const single = (name: string, help: string, bytesOf: (device: DeviceView) => number): void =>
+    const single = (name: string, help: string, bytesOf: (device: ReadDeviceView) => number): void =>
       this.#gauge(name, help, ['device'], (set) => {
         for (const device of devices()) set({ device: device.name }, bytesOf(device));
       });
@@ -127,6 +128,9 @@ export class Metrics {
     single('llm_tui_device_margin_bytes', 'Kept free.', ({ marginBytes }) => marginBytes);
     single('llm_tui_device_releasing_bytes', 'Held by processes that have ended.', (device) => device.releasingBytes);
     single('llm_tui_device_overcommit_bytes', 'Promised beyond the total.', ({ overcommitBytes }) => overcommitBytes);
+    this.#gauge('llm_tui_device_unreadable', '1 while its driver cannot be asked.', ['device'], (set) => {
+      for (const { name, problem } of this.#seen?.devices ?? []) set({ device: name }, problem === null ? 0 : 1);
+    });
   }
 
   #describeModels(): void {

@@ -1,9 +1,19 @@
 import { bytesOn } from './amounts.js';
+import { inDeviceOrder } from './device-order.js';
 import { claimFor, ledgerOf, partsOf, type Ledger } from './ledger.js';
-import type { DeviceSegment, DeviceView, ModelView, ModelWord, QueueView, SchedulerSnapshot } from './snapshot.js';
-import type { Device, Instance, Model, QueueEntry, State } from './state.js';
+import type {
+  DeviceSegment,
+  DeviceView,
+  ModelView,
+  ModelWord,
+  QueueView,
+  ReadDeviceView,
+  SchedulerSnapshot,
+  UnreadDeviceView,
+} from './snapshot.js';
+import type { Device, Instance, Model, QueueEntry, State, UnreadDevice } from './state.js';
 import { modelOf } from './turn.js';
-import type { ModelId } from './units.js';
+import type { DeviceName, ModelId } from './units.js';
 
 /** What screens, the API and metrics see. Looking at it is not using it. */
 export function project(state: State): SchedulerSnapshot {
@@ -11,7 +21,7 @@ export function project(state: State): SchedulerSnapshot {
   return {
     at: state.now,
     modelsMax: state.settings.modelsMax,
-    devices: devicesInOrder(state).map((device) => deviceView(state, ledger, device)),
+    devices: deviceViews(state, ledger),
     models: state.modelOrder.flatMap((id) => {
       const model = state.models[id];
       return model === undefined ? [] : [modelView(state.devices, model)];
@@ -30,12 +40,14 @@ export function projectModel(state: State, id: ModelId): ModelView | null {
   return model === null ? null : modelView(state.devices, model);
 }
 
-function devicesInOrder(state: State): readonly Device[] {
-  const devices = Object.values(state.devices);
-  return [...devices.filter((d) => d.kind !== 'host'), ...devices.filter((d) => d.kind === 'host')];
+function deviceViews(state: State, ledger: Ledger): readonly DeviceView[] {
+  return inDeviceOrder<DeviceView>([
+    ...Object.values(state.devices).map((device) => readView(state, ledger, device)),
+    ...Object.entries(state.unread ?? {}).map(([name, trouble]) => unreadView(state, name, trouble)),
+  ]);
 }
 
-function deviceView(state: State, ledger: Ledger, device: Device): DeviceView {
+function readView(state: State, ledger: Ledger, device: Device): ReadDeviceView {
   const account = ledger[device.name];
   const parts = account
     ? partsOf(account)
@@ -54,7 +66,32 @@ function deviceView(state: State, ledger: Ledger, device: Device): DeviceView {
     remark: device.remark,
     foreign: device.foreign,
     problem: device.problem,
+    problemSince: device.problemSince,
     segments: segmentsOf(state, device.name),
+  };
+}
+
+function unreadView(state: State, name: DeviceName, { problem, problemSince }: UnreadDevice): UnreadDeviceView {
+  return {
+    name,
+    kind: null,
+    description: '',
+    totalBytes: null,
+    heldBytes: null,
+    reservedBytes: null,
+    externalBytes: null,
+    freeBytes: null,
+    releasingBytes: null,
+    overcommitBytes: null,
+    marginBytes: null,
+    sampledAt: null,
+    attributed: false,
+    source: '',
+    remark: '',
+    foreign: [],
+    problem,
+    problemSince,
+    segments: segmentsOf(state, name),
   };
 }
 

@@ -13,8 +13,11 @@ export interface DeviceSegment {
   readonly bytes: Bytes;
 }
 
+/** One device; of one that could never be read no figure is made up. */
+export type DeviceView = ReadDeviceView | UnreadDeviceView;
+
 /** The ledger of one device: held + reserved + external + free = total, always. */
-export interface DeviceView {
+export interface ReadDeviceView {
   readonly name: DeviceName;
   readonly kind: DeviceKind;
   readonly description: string;
@@ -37,9 +40,36 @@ export interface DeviceView {
   readonly remark: string;
   /** The largest users that are not ours, largest first; a few at most. Their names are their own choice. */
   readonly foreign: readonly ForeignProcess[];
-  /** Why it cannot be sampled now, in its driver's own words; null when it can. Loads go by the claims and the last figures. */
+  /** Why it cannot be sampled now, in its driver's own words; null when it can. */
   readonly problem: string | null;
+  /** Since when; null when it can. */
+  readonly problemSince: Millis | null;
   /** Catalog order; bytes add up to held + reserved (before any overcommit is cut off). */
+  readonly segments: readonly DeviceSegment[];
+}
+
+/** A device that there must be by all signs, but that could never be read: nothing is known of it but its name. */
+export interface UnreadDeviceView {
+  readonly name: DeviceName;
+  readonly kind: null;
+  readonly description: '';
+  readonly totalBytes: null;
+  readonly heldBytes: null;
+  readonly reservedBytes: null;
+  readonly externalBytes: null;
+  readonly freeBytes: null;
+  readonly releasingBytes: null;
+  readonly overcommitBytes: null;
+  readonly marginBytes: null;
+  readonly sampledAt: null;
+  readonly attributed: false;
+  readonly source: '';
+  readonly remark: '';
+  readonly foreign: readonly [];
+  /** Why not, in its driver's own words. */
+  readonly problem: string;
+  readonly problemSince: Millis;
+  /** What models claim there, which were loaded all the same: `--admission proceed`, or memory limits nothing. */
   readonly segments: readonly DeviceSegment[];
 }
 
@@ -96,7 +126,7 @@ export interface QueueView {
 export interface SchedulerSnapshot {
   readonly at: Millis;
   readonly modelsMax: number;
-  /** In the order in which the devices were first reported, `Host` last. */
+  /** As `inDeviceOrder` has them; one that comes to be read keeps its place. */
   readonly devices: readonly DeviceView[];
   /** In catalog order. */
   readonly models: readonly ModelView[];

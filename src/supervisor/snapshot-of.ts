@@ -34,6 +34,7 @@ export function viewOf(state: State, id: ModelId, lines: LastLines): ModelView |
 }
 
 function withActivity(device: SchedulerDeviceView, { activity }: Pick<Besides, 'activity'>): DeviceView {
+  if (device.totalBytes === null) return device;
   const percent = activity?.[device.name]?.utilizationPercent ?? null;
   return percent === null ? device : { ...device, utilizationPercent: Math.round(percent) };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applyDecision, applyDelta, DECISIONS_KEPT } from '../../src/client/apply-delta.js';
+import { readDevices } from '../../src/client/read-devices.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { busySnapshot, readyModel, SAMPLE_TIME, sampleDecision, sampleModel } from '../support/snapshots.js';
 
@@ -29,7 +30,7 @@ describe('a delta applied to a snapshot', () => {
     const copy = structuredClone(before);
     const after = applyDelta(before, {
       at: SAMPLE_TIME + 1,
-      devices: copy.devices.map((device, index) => (index === 0 ? { ...device, freeBytes: 1 } : device)),
+      devices: readDevices(copy.devices).map((device, index) => (index === 0 ? { ...device, freeBytes: 1 } : device)),
       models: copy.models,
       queue: copy.queue,
     });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readDevices } from '../../src/client/read-devices.js';
 import type { Delta, ModelView, Snapshot } from '../../src/client/types.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { startFakeSupervisor, type FakeSupervisor } from '../support/fake-supervisor.js';
@@ -77,15 +78,15 @@ describe.skipIf(!supported)('with 16 devices and 60 models the screen', () => {
   /** As a machine at rest sends them: the time of the sample alone is new. */
   const newSample = (): Delta => {
     const at = Date.now();
-    return { at, devices: supervisor.snapshot.devices.map((device) => ({ ...device, sampledAt: at })) };
+    return { at, devices: readDevices(supervisor.snapshot.devices).map((device) => ({ ...device, sampledAt: at })) };
   };
 
   it('writes nothing while nothing changes, and little when one value does', async () => {
     const before = terminal.output().length;
     await delay(3_000);
     expect(terminal.output().slice(before)).toBe('');
-    const { devices } = newSample();
-    const [first, ...others] = devices ?? [];
+    const { devices = [] } = newSample();
+    const [first, ...others] = readDevices(devices);
     if (first === undefined) throw new Error('there are devices');
     clearInterval(samples);
     supervisor.sendDelta({ at: Date.now(), devices: [{ ...first, utilizationPercent: 99 }, ...others] });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { DeviceView } from '../../src/client/types.js';
+import type { ReadDeviceView } from '../../src/client/types.js';
 import { GIB, MIB } from '../../src/scheduler/units.js';
 import { createScreenWorld } from '../support/screen-world.js';
 import { SAMPLE_TIME, sampleDevice, sampleSnapshot } from '../support/snapshots.js';
 
-function pageOf(parts: Partial<DeviceView>, columns = 140): string {
+function pageOf(parts: Partial<ReadDeviceView>, columns = 140): string {
   const world = createScreenWorld(sampleSnapshot({ devices: [sampleDevice('CUDA0', parts)] }), { columns, rows: 40 });
   world.press('1', 'return');
   return world.text();
@@ -38,7 +38,7 @@ describe('the page of a device', () => {
     const problem = 'nvml: Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost. Reboot the system';
     const text = pageOf({ problem, sampledAt: SAMPLE_TIME - 1_000, utilizationPercent: 5 }, columns);
     expect(text.replaceAll(/\s+/g, ' ')).toContain(problem);
-    expect(text.replaceAll(/\s+/g, ' ')).toContain('loads go by these last figures');
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('nothing is loaded there: models that need it wait');
     expect(text).not.toContain('busy');
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readDevices } from '../../src/client/read-devices.js';
 import { announce } from '../../components/linear/announce.js';
 import { helpPage } from '../../components/keys/commands.js';
 import type { ScreenView } from '../../components/view.js';
@@ -36,7 +37,7 @@ describe('the screen for those who listen to it', () => {
     const { heard } = listener(world);
     heard();
     world.pass(60_000);
-    const devices = busySnapshot().devices.map((device) => ({
+    const devices = readDevices(busySnapshot().devices).map((device) => ({
       ...device,
       externalBytes: 0,
       sampledAt: SAMPLE_TIME + 59_000,

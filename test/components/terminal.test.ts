@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readDevices } from '../../src/client/read-devices.js';
 import type { Delta, Snapshot } from '../../src/client/types.js';
 import { startFakeSupervisor, type FakeSupervisor } from '../support/fake-supervisor.js';
 import { busySnapshot, SAMPLE_SUPERVISOR, sampleDecision, sampleModel } from '../support/snapshots.js';
@@ -20,7 +21,7 @@ function stillSnapshot(): Snapshot {
     at: now,
     // Half a minute past the full one: the uptime stays for the next thirty seconds.
     supervisor: { ...SAMPLE_SUPERVISOR, startedAt: now - 3 * 3_600_000 - 30_000 },
-    devices: sample.devices.map((device) => ({ ...device, sampledAt: now + 2_000 })),
+    devices: readDevices(sample.devices).map((device) => ({ ...device, sampledAt: now + 2_000 })),
     models: sample.models.map((model) => ({
       ...model,
       loadingSince: null,
@@ -33,7 +34,7 @@ function stillSnapshot(): Snapshot {
 /** New samples of the same figures, as an idle machine's probe sends them. */
 function newSample(): Delta {
   const at = Date.now();
-  const devices = supervisor.snapshot.devices.map((device) => ({ ...device, sampledAt: at }));
+  const devices = readDevices(supervisor.snapshot.devices).map((device) => ({ ...device, sampledAt: at }));
   supervisor.snapshot = { ...supervisor.snapshot, at, devices };
   return { at, devices };
 }

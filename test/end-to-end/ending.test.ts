@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readDevices } from '../../src/client/read-devices.js';
 import type { Snapshot } from '../../src/client/types.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
 import { LAUNCHER, descendants, runProgram, serveIn, temporaryDirectory, testEnvironment } from '../support/serving.js';
@@ -42,7 +43,7 @@ describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s of serve', (signal)
     await using next = await serveIn(directory, args);
     const { supervisor, models, devices } = await next.snapshot();
     expect(models.map(({ word }) => word)).toEqual(['unloaded', 'unloaded', 'unloaded', 'unloaded']);
-    expect(devices.map(({ freeBytes, totalBytes }) => totalBytes - freeBytes)).toEqual([0]);
+    expect(readDevices(devices).map(({ freeBytes, totalBytes }) => totalBytes - freeBytes)).toEqual([0]);
     expect(supervisor.notices.join()).not.toContain('cannot be ended');
   });
 });

@@ -1,5 +1,6 @@
 import OpenAI, { NotFoundError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readDevices } from '../../src/client/read-devices.js';
 import { serve, type Served } from '../support/serving.js';
 
 /** The real client against a real model: random weights, real tokens. */
@@ -113,7 +114,7 @@ describe('the openai client against the engine in the box', () => {
   it('shows every model on the Host ledger, whose parts add up', async () => {
     const { devices } = await served.snapshot();
     expect(devices.map(({ name }) => name)).toContain('Host');
-    for (const { heldBytes, reservedBytes, externalBytes, freeBytes, totalBytes } of devices) {
+    for (const { heldBytes, reservedBytes, externalBytes, freeBytes, totalBytes } of readDevices(devices)) {
       expect(heldBytes + reservedBytes + externalBytes + freeBytes).toBe(totalBytes);
     }
     const host = devices.find(({ name }) => name === 'Host');

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/scheduler/events.js';
 import { project } from '../../src/scheduler/project.js';
-import type { DeviceView } from '../../src/scheduler/snapshot.js';
+import type { ReadDeviceView } from '../../src/scheduler/snapshot.js';
 import { GIB, type Millis } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
 
 /** The four parts of the first device, in GiB. */
 function parts(stage: Stage): Record<'held' | 'reserved' | 'external' | 'free' | 'over', number> {
-  const [device] = project(stage.state).devices as [DeviceView];
+  const [device] = project(stage.state).devices as [ReadDeviceView];
   const { heldBytes, reservedBytes, externalBytes, freeBytes, overcommitBytes, totalBytes } = device;
   expect(heldBytes + reservedBytes + externalBytes + freeBytes).toBe(totalBytes);
   const gib = (bytes: number): number => bytes / GIB;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { project } from '../../src/scheduler/project.js';
-import type { DeviceView } from '../../src/scheduler/snapshot.js';
+import type { ReadDeviceView } from '../../src/scheduler/snapshot.js';
 import { GIB, type Millis } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
 
@@ -12,7 +12,7 @@ const card = (): Stage =>
     .devices({ CUDA0: 24 }, { CUDA0: 2 })
     .catalog(spec('a', { CUDA0: 15 }), spec('b', { CUDA0: 8 }));
 
-const view = (stage: Stage): DeviceView => project(stage.state).devices[0] as DeviceView;
+const view = (stage: Stage): ReadDeviceView => project(stage.state).devices[0] as ReadDeviceView;
 const gib = (stage: Stage): readonly number[] => {
   const { heldBytes, reservedBytes, externalBytes, freeBytes } = view(stage);
   return [heldBytes, reservedBytes, externalBytes, freeBytes].map((bytes) => bytes / GIB);
@@ -88,10 +88,11 @@ describe('a device that cannot be read', () => {
     expect(gib(stage)).toEqual([0, 0, 2, 22]);
   });
 
-  it('is nothing to a scheduler that never knew it', () => {
+  it('is known by name alone to a scheduler that never read it', () => {
     const stage = new Stage();
     stage.play({ type: 'sample', takenAt: 1, devices: [], instances: [], failures: [LOST] });
-    expect(project(stage.state).devices).toEqual([]);
+    expect(project(stage.state).devices).toMatchObject([{ name: 'CUDA0', totalBytes: null }]);
+    expect(stage.state.devices).toEqual({});
   });
 });
 
@@ -100,7 +101,7 @@ describe('what a probe says besides', () => {
     const reading = { name: 'CUDA0', kind: 'discrete', description: '', totalBytes: GIB, attributed: true } as const;
     const foreign = [{ pid: 7, name: 'game', bytes: 5 }];
     const stage = new Stage();
-    const play = (more: object): DeviceView =>
+    const play = (more: object): ReadDeviceView =>
       view(stage.play({ type: 'sample', takenAt: 1, devices: [{ ...reading, usedBytes: 9, ...more }], instances: [] }));
     expect(play({ source: 'nvml', remark: 'hidden', foreign })).toMatchObject({
       source: 'nvml',

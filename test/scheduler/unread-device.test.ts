@@ -36,14 +36,28 @@ const look = (stage: Stage, failure: ProbeFailure | null, later: Millis = 1, use
   );
 
 describe('a GPU that could never be read', () => {
-  it('is no device with figures, and takes no load on figures that nobody has seen', () => {
+  it('is shown without any figure, and takes no load on figures that nobody has seen', () => {
     const stage = machine();
     stage.request('gpu');
     expect(stage.did('spawn')).toEqual([]);
     expect(stage.decisions[0]?.sentence).toBe(
       `gpu: CUDA0 cannot be read, so nobody knows what is free there: ${BROKEN.message}`,
     );
-    expect(project(stage.state).devices.map(({ name }) => name)).toEqual(['Host']);
+    const since = stage.state.unread?.['CUDA0']?.problemSince;
+    expect(since).toBeGreaterThan(0);
+    look(stage, BROKEN, 5000);
+    const [gpu, host] = project(stage.state).devices;
+    expect(gpu).toMatchObject({
+      name: 'CUDA0',
+      kind: null,
+      problem: BROKEN.message,
+      problemSince: since,
+      segments: [],
+    });
+    expect(
+      Object.entries(gpu ?? {}).filter(([key, value]) => typeof value === 'number' && key !== 'problemSince'),
+    ).toEqual([]);
+    expect(host?.name).toBe('Host');
   });
 
   it('keeps nothing from the processor', () => {
@@ -82,6 +96,22 @@ describe('a GPU that could never be read', () => {
     const stage = machine(BROKEN, settings);
     stage.request('gpu');
     expect(stage.did('spawn')).toEqual(['gpu']);
+    const [gpu] = project(stage.state).devices;
+    expect([gpu?.totalBytes, gpu?.segments]).toEqual([null, [{ model: 'gpu', part: 'reserved', bytes: 8 * GIB }]]);
+  });
+
+  it('keeps its place when it, or another, comes to be read', () => {
+    const both = { ...BROKEN, devices: ['CUDA0', 'CUDA1'] };
+    const stage = new Stage();
+    const orders = [
+      { devices: [reading('ROCm0', 16), reading('Host', 64)], failures: [both] },
+      { devices: [reading('ROCm0', 16), reading('CUDA1', 24), reading('Host', 64)], failures: [BROKEN] },
+      { devices: ['ROCm0', 'CUDA0', 'CUDA1', 'Host'].map((name) => reading(name, 24)), failures: [] },
+    ].map((seen) => {
+      stage.play({ type: 'sample', takenAt: stage.now, instances: [], ...seen });
+      return project(stage.state).devices.map(({ name }) => name);
+    });
+    expect(new Set(orders.map(String))).toEqual(new Set(['ROCm0,CUDA0,CUDA1,Host']));
   });
 
   it('is forgotten when nothing speaks for it any more', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readDevices } from '../../src/client/read-devices.js';
 import type { Decision, Snapshot } from '../../src/client/types.js';
 import { serve, type Served } from '../support/serving.js';
 import { simulated } from '../support/preset.js';
@@ -79,7 +80,7 @@ describe('swapping models', () => {
     }
     const seen = await watching.stop();
     expect(seen.length).toBeGreaterThan(10);
-    for (const device of seen.flatMap(({ devices }) => devices)) {
+    for (const device of seen.flatMap(({ devices }) => readDevices(devices))) {
       const { heldBytes, reservedBytes, externalBytes, freeBytes, totalBytes, overcommitBytes } = device;
       expect(heldBytes + reservedBytes + externalBytes + freeBytes).toBe(totalBytes);
       expect(overcommitBytes).toBe(0);

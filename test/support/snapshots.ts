@@ -1,7 +1,8 @@
 import type {
   Decision,
   DeviceSegment,
-  DeviceView,
+  ReadDeviceView,
+  UnreadDeviceView,
   ModelView,
   QueueView,
   Snapshot,
@@ -13,7 +14,7 @@ import { GIB } from '../../src/scheduler/units.js';
 export const SAMPLE_TIME: number = Date.UTC(2026, 10, 30, 12, 0, 0);
 
 /** A device with a ledger that adds up; what is free follows from the rest. */
-export function sampleDevice(name: string, parts: Partial<DeviceView> = {}): DeviceView {
+export function sampleDevice(name: string, parts: Partial<ReadDeviceView> = {}): ReadDeviceView {
   const segments: readonly DeviceSegment[] = parts.segments ?? [];
   const bytesOf = (part: DeviceSegment['part']): number =>
     segments.filter((segment) => segment.part === part).reduce((sum, segment) => sum + segment.bytes, 0);
@@ -39,9 +40,24 @@ export function sampleDevice(name: string, parts: Partial<DeviceView> = {}): Dev
     remark: '',
     foreign: [],
     problem: null,
+    problemSince: null,
     segments,
     ...parts,
   };
+}
+
+/** A device that could never be read. */
+export function unreadDevice(name: string, problem: string, problemSince: number = SAMPLE_TIME): UnreadDeviceView {
+  const known = { name, kind: null, description: '', attributed: false, source: '', remark: '', foreign: [] } as const;
+  const ledger = {
+    totalBytes: null,
+    heldBytes: null,
+    reservedBytes: null,
+    externalBytes: null,
+    freeBytes: null,
+  } as const;
+  const besides = { releasingBytes: null, overcommitBytes: null, marginBytes: null, sampledAt: null } as const;
+  return { ...known, ...ledger, ...besides, problem, problemSince, segments: [] };
 }
 
 /** A model that is not loaded. */

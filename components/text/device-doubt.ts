@@ -1,0 +1,26 @@
+import type { DeviceView, Millis } from '../../src/client/types.js';
+import { staleText } from './format.js';
+
+/** A sample older than this no longer says what is. */
+export const STALE_MILLIS = 3_000;
+
+/** Why the figures of a device are less than they seem. */
+export interface Doubt {
+  /** `unread`: there are none; `no probe`: children have told them; `stale`: they are old. */
+  readonly word: 'unread' | 'no probe' | 'stale';
+  /** For how long; null where that is not the point. */
+  readonly millis: Millis | null;
+}
+
+/** What must be known of the figures of a device before they are believed; null: they are up to date. */
+export function doubtAbout(device: DeviceView, now: Millis): Doubt | null {
+  if (device.totalBytes === null) return { word: 'unread', millis: now - device.problemSince };
+  if (device.sampledAt === null) return { word: 'no probe', millis: null };
+  const age = now - device.sampledAt;
+  return device.problem !== null || age > STALE_MILLIS ? { word: 'stale', millis: age } : null;
+}
+
+/** E.g. `stale 4s`. */
+export function doubtText({ word, millis }: Doubt): string {
+  return millis === null ? word : `${word} ${staleText(millis)}`;
+}
