@@ -5,6 +5,7 @@ import { lookAtEngines } from './doctor/engines.js';
 import { canServe, describeFindings, type Finding } from './doctor/finding.js';
 import { lookAtDirectories } from './doctor/places.js';
 import { lookAtPort } from './doctor/port.js';
+import { judgeServing } from './doctor/serving.js';
 import { lookAtTerminal } from './doctor/terminal.js';
 import { UsageError } from './usage-error.js';
 import { VERSION } from './version.js';
@@ -19,7 +20,7 @@ export interface DoctorFlags {
 
 /**
  * `llm-tui doctor`: what is there to serve models with, what is missing or cannot be known, and what to do about it.
- * Changes nothing. Exit code 1 when models cannot be served like this.
+ * Changes nothing. Exit code 1 when models cannot be served like this where the engine puts them by itself.
  */
 export async function doctorCommand(flags: DoctorFlags): Promise<void> {
   const port = Number(flags.port);
@@ -32,10 +33,13 @@ export async function doctorCommand(flags: DoctorFlags): Promise<void> {
     lookAtDirectories(paths),
     lookAtPort(flags.host, port, paths),
   ]);
-  const { findings: devicesFound, devices } = await lookAtDevices(engines.devices);
+  const { findings: devicesFound, devices, failures } = await lookAtDevices(engines.devices);
+  const read = devices.flatMap(({ name, kind }) => (kind === 'host' ? [] : [name]));
+  const serving = judgeServing(engines.chosen, { read, failures });
   const findings = [
     ...engines.findings,
     ...devicesFound,
+    ...(serving === null ? [] : [serving]),
     listening,
     ...places,
     ...lookAtTerminal(process.stdout, process.env),

@@ -71,7 +71,11 @@ describe.skipIf(hasDriver)('doctor', () => {
   it('passes on the driver’s own words, with what to do', async () => {
     const script = `echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18`;
     const { code, stdout } = await doctor([], withSmi({ script }));
-    expect(code).toBe(0);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /fail +serving +the engine in the box puts models on CUDA0, and it cannot be read.*\n +fix: mend/,
+    );
+    expect(stdout).toContain('Only models for the processor can be served as things are: see what says fail (1).');
     expect(stdout).toMatch(
       /warn +CUDA0 +nvidia-smi: Failed to initialize NVML: Driver\/library version mismatch; nothing is loaded there until it can be.*\n +fix: .*reboot/,
     );

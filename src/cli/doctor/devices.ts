@@ -3,7 +3,7 @@ import { sizeText } from '../../../components/text/format.js';
 import { createProbes } from '../../devices/combined-probe.js';
 import { nvidiaOnBus } from '../../devices/nvidia/on-bus.js';
 import type { DeviceActivity } from '../../devices/probe.js';
-import type { DeviceReading } from '../../scheduler/events.js';
+import type { DeviceReading, ProbeFailure } from '../../scheduler/events.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import { adviceFor } from './driver-advice.js';
 import type { Finding, Level } from './finding.js';
@@ -14,6 +14,8 @@ export type SeenDevice = DeviceReading & { readonly activity: DeviceActivity | n
 export interface DevicesFound {
   readonly findings: readonly Finding[];
   readonly devices: readonly SeenDevice[];
+  /** Why others could not be read. */
+  readonly failures: readonly ProbeFailure[];
 }
 
 /** What becomes of models while a GPU cannot be read; see the admission of the scheduler. */
@@ -36,6 +38,7 @@ export async function lookAtDevices(
     const gpus = devices.filter(({ kind }) => kind !== 'host');
     return {
       devices,
+      failures,
       findings: [
         ...devices.flatMap(findingsOf),
         ...failures.map(({ devices: names, message, lasting = false }) => {

@@ -6,6 +6,7 @@ import { libraryVersion } from '../../engines/embedded/model/library-version.js'
 import { findLlamaServer, type FoundBinary } from '../../engines/llama-server/find-binary.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import type { Finding, Level } from './finding.js';
+import type { ChosenEngine } from './serving.js';
 
 const ANSWER_MILLIS = 10_000;
 const INSTALL = 'install llama.cpp and put llama-server into PATH, or give its path with --llama-server';
@@ -15,6 +16,8 @@ export interface EnginesFound {
   readonly findings: readonly Finding[];
   /** The devices that the engine says it can use; null: it does not say, or there is none. */
   readonly devices: readonly DeviceName[] | null;
+  /** The one that serving takes; null: there is none that runs. */
+  readonly chosen: ChosenEngine | null;
 }
 
 /** Looks for both engines, and asks what they are. `path`: a llama-server that the user gave, or null. */
@@ -27,17 +30,19 @@ export async function lookAtEngines(path: string | null): Promise<EnginesFound> 
     // A path that was given and is wrong: serving would not start with it either.
     const text = error instanceof Error ? error.message : String(error);
     const fix = 'give the path of the program, or leave the flag and the variable away';
-    return { findings: [found('llama-server', 'fail', text, fix), embeddedFinding(embedded)], devices: null };
+    const findings = [found('llama-server', 'fail', text, fix), embeddedFinding(embedded)];
+    return { findings, devices: null, chosen: null };
   }
   if (binary !== null) {
     const findings = [await serverFinding(binary), ...measuring(binary), embeddedFinding(embedded)];
-    return { findings, devices: binary.devices ?? null };
+    return { findings, devices: binary.devices ?? null, chosen: { name: 'llama-server', ...binary } };
   }
   const none =
     embedded === ''
       ? found('llama-server', 'fail', 'there is none in PATH, and no engine in the box either', INSTALL)
       : found('llama-server', 'ok', 'none in PATH; models run with the engine in the box', null);
-  return { findings: [none, embeddedFinding(embedded)], devices: null };
+  const chosen = embedded === '' ? null : ({ name: 'embedded' } as const);
+  return { findings: [none, embeddedFinding(embedded)], devices: null, chosen };
 }
 
 async function serverFinding(binary: FoundBinary): Promise<Finding> {

@@ -1,6 +1,6 @@
 import { cleanText } from '../../../components/text/clean.js';
 
-/** `fail`: nothing can be served like this; `warn`: something is missing, or not known. */
+/** `fail`: nothing can be served like this, unless it says what can; `warn`: something is missing, or not known. */
 export type Level = 'ok' | 'warn' | 'fail';
 
 export type Area = 'engines' | 'devices' | 'places' | 'terminal' | 'program';
@@ -15,6 +15,8 @@ export interface Finding {
   readonly text: string;
   /** What to do about it; null where there is nothing to do. */
   readonly fix: string | null;
+  /** What can be served although it failed; absent: nothing. */
+  readonly stillServed?: string;
 }
 
 const TITLES: Readonly<Record<Area, string>> = {
@@ -41,7 +43,7 @@ export function describeFindings(findings: readonly Finding[]): string {
   return [...lines, conclusionOf(findings), ''].join('\n');
 }
 
-/** True when models can be served as things are. */
+/** True when models can be served as things are, wherever they go. */
 export function canServe(findings: readonly Finding[]): boolean {
   return findings.every(({ level }) => level !== 'fail');
 }
@@ -56,8 +58,16 @@ function linesOf({ level, name, text, fix }: Finding): readonly string[] {
 
 function conclusionOf(findings: readonly Finding[]): string {
   const count = (level: Level): number => findings.filter((finding) => finding.level === level).length;
-  if (!canServe(findings)) return `Nothing can be served as things are: see what says fail (${count('fail')}).`;
+  if (!canServe(findings)) {
+    const what = servedAllTheSame(findings);
+    return `${what === null ? 'Nothing' : `Only ${what}`} can be served as things are: see what says fail (${count('fail')}).`;
+  }
   return count('warn') === 0 ? 'All is well.' : `Models can be served; ${count('warn')} to look at (warn).`;
+}
+
+function servedAllTheSame(findings: readonly Finding[]): string | null {
+  const served = findings.flatMap(({ level, stillServed = null }) => (level === 'fail' ? [stillServed] : []));
+  return served.includes(null) ? null : (served[0] ?? null);
 }
 
 function printable(text: string): string {
