@@ -329,7 +329,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'unread: what a model is seen to hold while it goes to rest is not what it keeps',
-    file: 'samples.ts',
+    file: 'rest.ts',
     find: `takenAt >= restingSince + SETTLING_MILLIS`,
     replace: 'takenAt >= restingSince',
   },
@@ -344,6 +344,24 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'samples.ts',
     find: `  if (isOutdated(instance, model)) return;\n`,
     replace: '',
+  },
+  {
+    guard: 'unseen: where nobody can see it, a model at rest counts for what it kept before',
+    file: 'rest.ts',
+    find: `else if (!attributed && isBack(`,
+    replace: 'else if (attributed && isBack(',
+  },
+  {
+    guard: 'unseen: it does so only once the total says that the rest is back',
+    file: 'rest.ts',
+    find: `return usedBytes <= expected;`,
+    replace: 'return usedBytes < Infinity;',
+  },
+  {
+    guard: 'unseen: what was seen of a rest stays known while it is not seen',
+    file: 'rest.ts',
+    find: `const rested = { ...Object.fromEntries(unseen), ...resident };`,
+    replace: 'const rested = unseen.length < 0 ? before : resident;',
   },
   {
     guard: 'what a measuring child leaves behind for a moment is nobody else’s',

@@ -6,9 +6,10 @@ import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
 import { isOfInstance } from './releases.js';
-import { isOutdated, isResting, runningOf } from './running.js';
+import { claimAfter, hasSettledAtRest, learnFromRest } from './rest.js';
+import { isOutdated, runningOf } from './running.js';
 import type { Device, Instance, Model, Release } from './state.js';
-import { inTransition, isSettled, SETTLING_MILLIS } from './transition.js';
+import { inTransition, isSettled } from './transition.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import { takeFailures } from './unread.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName, type Millis, type ModelId } from './units.js';
@@ -94,7 +95,7 @@ function updateResidency(
     else if (seen === null) continue;
     else if (bytesOn(seen, name) > 0 || bytesOn(instance.claim, name) > 0) resident[name] = bytesOn(seen, name);
   }
-  const claim = claimAfter(instance, resident, takenAt, seen === null ? [] : readings);
+  const claim = claimAfter(turn.state, model, instance, resident, takenAt, readings, seen !== null);
   if (!sameAmounts(resident, instance.resident) || !sameAmounts(claim, instance.claim)) {
     const awake = instance.restingSince === null ? { awakeClaim: claim } : {};
     patchInstance(turn, id, { resident, claim, ...awake });
@@ -104,7 +105,7 @@ function updateResidency(
   if (raised !== model.raised) patchModel(turn, id, { raised });
   if (seen === null) return;
   if (hasSettledAtWork(instance, takenAt)) learnFromWork(turn, id, resident);
-  if (hasSettledAtRest(instance, takenAt)) learnFromRest(turn, id, resident);
+  if (hasSettledAtRest(instance, takenAt)) learnFromRest(turn, id, instance, resident);
 }
 
 /** What is seen at work is better than what was guessed, and gives back what was claimed in vain. */
@@ -123,31 +124,6 @@ function learnFromWork(turn: Turn, id: ModelId, resident: DeviceBytes): void {
   remember(turn, id);
 }
 
-/** What it keeps at rest: memory that only its exit gives back. */
-function learnFromRest(turn: Turn, id: ModelId, resident: DeviceBytes): void {
-  if (Object.keys(resident).length === 0 || sameAmounts(resident, modelOf(turn.state, id)?.rested ?? {})) return;
-  patchModel(turn, id, { rested: resident });
-  remember(turn, id);
-}
-
-/**
- * A claim is never below what is seen. Of an instance at rest it is just that, once it has been seen since it went to
- * rest; while it is awake it only grows.
- */
-function claimAfter(
-  instance: Instance,
-  resident: DeviceBytes,
-  takenAt: Millis,
-  readings: readonly DeviceReading[],
-): DeviceBytes {
-  if (instance.restingSince === null || takenAt < instance.restingSince) return largerOf(instance.claim, resident);
-  const claim: Record<DeviceName, Bytes> = { ...instance.claim };
-  for (const { name, attributed } of readings) {
-    if (attributed && Object.hasOwn(claim, name)) claim[name] = bytesOn(resident, name);
-  }
-  return largerOf(claim, resident);
-}
-
 /** True when a probe knows what it holds wherever it is counted. */
 function isSeenWhole(claim: DeviceBytes, resident: DeviceBytes): boolean {
   return Object.keys(claim).every((name) => name === HOST || Object.hasOwn(resident, name));
@@ -161,12 +137,6 @@ function withoutGuess(model: Model, claim: DeviceBytes, observed: DeviceBytes): 
   return Object.fromEntries(
     Object.entries(claim).map(([name, bytes]) => [name, Math.min(bytes, bytesOn(known, name))]),
   );
-}
-
-/** A child says that it goes to rest before it has given everything back. */
-function hasSettledAtRest(instance: Instance, takenAt: Millis): boolean {
-  const { restingSince } = instance;
-  return isResting(instance) && restingSince !== null && takenAt >= restingSince + SETTLING_MILLIS;
 }
 
 /**

@@ -135,3 +135,80 @@ describe('a sample that cannot tell processes apart', () => {
     expect(stage.model('a').observed, 'the others are others again').toEqual({ CUDA0: 15 * GIB });
   });
 });
+
+describe('what a model was seen to keep at rest, where nobody can see it now', () => {
+  const OTHERS = 2;
+  const known = { measured: null, observed: null, rested: { CUDA0: GIB }, loadMillis: 5 };
+  /** All that is known of the card is that so much of it is in use. */
+  const total = (stage: Stage, gib: number, later: Millis = 1): Stage =>
+    stage.play({ type: 'sample', takenAt: stage.now + later, devices: [card(gib, false)], instances: [] }, later);
+  const inGib = (stage: Stage): readonly number[] =>
+    [stage.instance('a').claim['CUDA0'] ?? 0, stage.state.devices['CUDA0']?.externalBytes ?? 0].map(
+      (bytes) => bytes / GIB,
+    );
+  const asleep = (): Stage => {
+    const stage = total(new Stage(), OTHERS).catalog(spec('a', { CUDA0: 14 }, { known }), spec('b', { CUDA0: 12 }));
+    return sleeping(total(stage.load('a'), OTHERS + 14));
+  };
+
+  it('is its claim, once it has had time to give back the rest', () => {
+    const stage = asleep();
+    expect(inGib(total(stage, OTHERS + 14))).toEqual([14, OTHERS]);
+    expect(inGib(total(stage, OTHERS + 1, 1000))).toEqual([14, OTHERS]);
+    expect(inGib(total(stage, OTHERS + 1, 1000))).toEqual([1, OTHERS]);
+  });
+
+  it('lets another model in beside it, and is counted whole again when it wakes', () => {
+    const stage = total(asleep(), OTHERS + 1, 2000);
+    const request = stage.request('b');
+    expect([stage.did('spawn'), stage.did('stop')]).toEqual([['b'], []]);
+    stage.ready('b').end(request, 'b');
+    total(stage, OTHERS + 1 + 12);
+    stage.request('a');
+    expect([stage.did('stop'), stage.decisions[0]?.ledger[0]?.needBytes]).toEqual([['b'], 13 * GIB]);
+    stage.exit('b');
+    total(stage, OTHERS + 1);
+    expect(stage.effects.some((effect) => effect.type === 'wake' && effect.model === 'a')).toBe(true);
+    stage.ready('a');
+    expect(inGib(total(stage, OTHERS + 14))).toEqual([14, OTHERS]);
+  });
+
+  it('gives nothing away that is in use', () => {
+    const stage = asleep();
+    expect(inGib(total(stage, OTHERS + 4, 2000)), 'it keeps more this time').toEqual([14, OTHERS]);
+    expect(inGib(total(stage, OTHERS + 1, 1000)), 'it was only late').toEqual([1, OTHERS]);
+    expect(inGib(total(stage, OTHERS + 6, 1000)), 'somebody else has come').toEqual([1, OTHERS + 5]);
+    stage.request('a');
+    expect(stage.instance('a').awakeClaim).toEqual({ CUDA0: 14 * GIB });
+  });
+
+  it('makes others no smaller where it was more than it is now', () => {
+    const more = { ...known, rested: { CUDA0: 6 * GIB } };
+    const stage = total(new Stage(), OTHERS).catalog(spec('a', { CUDA0: 14 }, { known: more }));
+    sleeping(total(stage.load('a'), OTHERS + 14));
+    expect(inGib(total(stage, OTHERS + 1, 2000))).toEqual([6, OTHERS]);
+  });
+
+  it('stays known through a rest in which other devices are seen', () => {
+    const stage = asleep();
+    const { generation } = stage.instance('a');
+    const host = { ...card(1, true), name: 'Host', kind: 'host' } as const;
+    stage.play(
+      {
+        type: 'sample',
+        takenAt: stage.now + 2000,
+        devices: [card(3, false), host],
+        instances: [{ model: 'a', generation, resident: { Host: GIB } }],
+      },
+      2000,
+    );
+    expect(stage.model('a').rested).toEqual({ CUDA0: GIB, Host: GIB });
+    expect(inGib(stage)).toEqual([1, OTHERS]);
+  });
+
+  it('is not made up where it was never seen', () => {
+    const stage = total(new Stage(), OTHERS).catalog(spec('a', { CUDA0: 14 }));
+    sleeping(total(stage.load('a'), OTHERS + 14));
+    expect(inGib(total(stage, OTHERS + 1, 60_000))).toEqual([14, OTHERS]);
+  });
+});

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { sumOf } from '../../src/scheduler/amounts.js';
 import { POLICIES } from '../../src/scheduler/policies.js';
 import type { PolicyName } from '../../src/scheduler/state.js';
 import type { DeviceBytes } from '../../src/scheduler/units.js';
-import type { WorldConfig } from '../../src/simulation/config.js';
+import type { SimModel, WorldConfig } from '../../src/simulation/config.js';
 import { World } from '../../src/simulation/world.js';
 import { drawWorld, honest } from '../support/world-draw.js';
 import { runWorld } from '../support/world-run.js';
@@ -24,6 +25,20 @@ function fitsAlone(world: World, need: DeviceBytes, marginBytes: number): boolea
 
 function hasReloads({ happenings }: WorldConfig): boolean {
   return happenings.some(({ type }) => type === 'reload');
+}
+
+/** The model with what it kept in an earlier rest: what it keeps in this one too, or more, or less. */
+function remembering({ spec, needs, rest, ...model }: SimModel, seed: number): SimModel {
+  const share = seed % 2 === 0 ? (rest?.keepsShare ?? 0) : (seed % 5) / 4;
+  const rested = Object.fromEntries(
+    needs.flatMap((need) => Object.entries(need).map(([name, bytes]) => [name, Math.floor(bytes * share)] as const)),
+  );
+  return {
+    ...model,
+    needs,
+    rest,
+    spec: { ...spec, known: { measured: null, observed: null, rested, loadMillis: null } },
+  };
 }
 
 describe('the scheduler in random worlds', () => {
@@ -75,6 +90,23 @@ describe('the scheduler in random worlds', () => {
       });
       world.run();
     }
+  });
+
+  it('nor where it is only remembered what models keep at rest, rightly or wrongly', () => {
+    let rests = 0;
+    for (let seed = 1; seed <= HONEST_RUNS; seed += 1) {
+      const told = honest(drawWorld(seed));
+      const devices = told.devices.map((device) => ({ ...device, probe: 'total' as const }));
+      const models = told.models.map((model) => remembering(model, seed));
+      const world = new World({ ...told, devices, models }, ({ result }) => {
+        const outOfMemory = result.decisions.find(({ kind }) => kind === 'out-of-memory');
+        expect(outOfMemory?.sentence, `seed ${seed}`).toBeUndefined();
+        const instances = Object.values(result.state.models).map(({ instance }) => instance);
+        if (instances.some((one) => one?.phase === 'sleeping' && sumOf(one.claim) < sumOf(one.awakeClaim))) rests += 1;
+      });
+      world.run();
+    }
+    expect(rests, 'some rested on what was remembered').toBeGreaterThan(0);
   });
 
   it('plays the same world the same way every time', () => {
