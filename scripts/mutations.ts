@@ -364,6 +364,12 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'const rested = unseen.length < 0 ? before : resident;',
   },
   {
+    guard: 'unseen: nobody is raised by what others seemed to hold',
+    file: 'raised.ts',
+    find: `doubtAbout(state, name) === null ? roomBeside(state, instance, device) + 1 : 0`,
+    replace: 'roomBeside(state, instance, device) + 1',
+  },
+  {
     guard: 'what a measuring child leaves behind for a moment is nobody else’s',
     file: 'measure.ts',
     find: `  holdAfterMeasuring(turn, measuring);\n`,

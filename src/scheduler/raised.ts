@@ -2,12 +2,14 @@ import { bytesOn, isAmount, largerOf } from './amounts.js';
 import { claimFor, sameDeviceSet } from './ledger.js';
 import { isOutdated, runningOf } from './running.js';
 import type { Device, Instance, Model, State } from './state.js';
+import { doubtAbout } from './unread.js';
 import { HOST, type Bytes, type DeviceBytes, type DeviceName } from './units.js';
 
 /**
  * How much more than what is known has to be claimed, after an instance has run out of memory. It needs at least what it
  * was seen to hold and what it then asked for, where the log says so; and more than what there was for it: had it needed
- * less than that, it would not have failed.
+ * less than that, it would not have failed. Where it is not known what others held at that moment, nobody knows what there
+ * was for it, and only what it asked for counts.
  * @param named where memory ran out, if that is known; else it was on the only accelerator that it used, if there was one
  * @param askedBytes a figure from a log: it may be anything, or null
  */
@@ -22,7 +24,9 @@ export function raisedAfter(
   const device = name === null ? undefined : state.devices[name];
   if (name === null || device === undefined || isOutdated(instance, model)) return model.raised;
   const asked = askedBytes !== null && isAmount(askedBytes) ? bytesOn(instance.resident, name) + askedBytes : 0;
-  const wanted = Math.max(Math.min(asked, device.totalBytes), roomBeside(state, instance, device) + 1);
+  const room = doubtAbout(state, name) === null ? roomBeside(state, instance, device) + 1 : 0;
+  const wanted = Math.max(Math.min(asked, device.totalBytes), room);
+  if (wanted === 0) return model.raised;
   const more = Math.max(0, wanted - knownNeed(state, model, instance, name));
   return largerOf(model.raised ?? {}, { [name]: more });
 }

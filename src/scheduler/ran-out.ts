@@ -5,9 +5,10 @@ import { availableBytes, figuresOf, ledgerOf, type Ledger } from './ledger.js';
 import { POLICIES, type Shortage } from './policies.js';
 import { newEntry } from './queue.js';
 import { needWhenRaised } from './raised.js';
-import type { Instance, Model } from './state.js';
+import type { Instance, Model, State } from './state.js';
 import { entryOf, record, type Turn } from './turn.js';
-import type { DeviceBytes, DeviceName } from './units.js';
+import { doubtAbout } from './unread.js';
+import { HOST, type DeviceBytes, type DeviceName } from './units.js';
 import { surveyVictims, toVictim } from './victims.js';
 
 /** The ledger with an instance still in it, and what it was counted for. */
@@ -53,8 +54,15 @@ export function recordRanOut(
     plan: victims.map(toVictim),
     passedOver: withUnneeded(field, victims).passedOver,
     proceeded: false,
-    sentence,
+    sentence: [sentence, ...doubtsAbout(turn.state, moment.claim, named)].join('; '),
   });
+}
+
+/** Where it cannot be told what others held: whoever reads the record must not take its figures for the truth. */
+function doubtsAbout(state: State, claim: DeviceBytes, named: DeviceName | null): readonly string[] {
+  const used = Object.keys(claim).filter((name) => name !== HOST && bytesOn(claim, name) > 0);
+  const doubts = (named === null ? used : [named]).flatMap((name) => doubtAbout(state, name) ?? []);
+  return doubts.map((doubt) => `${doubt}, so what others held there is not known`);
 }
 
 function figuresOfMoment(

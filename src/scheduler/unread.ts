@@ -57,6 +57,18 @@ export function troubleWith(state: Pick<State, 'devices' | 'unread' | 'settings'
   return limitsLoads(device) && problem !== null && problemSince !== null ? { problem, problemSince } : null;
 }
 
+/** A sample older than this says nothing of the moment; while anything runs there is one each second at least. */
+const CURRENT_MILLIS: Millis = 3000;
+
+/** Why it is not known what others hold on a device at this moment, in a few words; null where a probe has just read it. */
+export function doubtAbout(state: State, name: DeviceName): string | null {
+  const device = state.devices[name];
+  if (device === undefined) return state.unread?.[name] === undefined ? null : `${name} has never been read`;
+  const { sample, problem } = device;
+  if (sample === null) return `no probe reads ${name}`;
+  return problem !== null || state.now - sample.takenAt > CURRENT_MILLIS ? `${name} cannot be read` : null;
+}
+
 /**
  * True when a model could be laid out only where a driver does not answer: a child that measured it there would say
  * nothing of worth. Where no probe will ever answer, it is the one that can tell.

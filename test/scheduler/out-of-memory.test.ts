@@ -159,3 +159,87 @@ describe('the report of an instance that has run out of memory', () => {
     expect(stage.history.changes.length).toBeLessThan(300);
   });
 });
+
+describe('an instance that runs out of memory where nobody knows what others hold at that moment', () => {
+  const LOST = { devices: ['CUDA0'], message: 'nvml: GPU is lost' };
+  const model = spec('a', { CUDA0: 8 });
+  const silent = { device: 'CUDA0', askedBytes: null, reason: 'out of memory on CUDA0' } as const;
+  const failing = (stage: Stage): Stage =>
+    stage.play({ type: 'sample', takenAt: stage.now, devices: [], instances: [], failures: [LOST] });
+
+  const cases: readonly (readonly [string, string, () => Stage])[] = [
+    [
+      'its driver fails',
+      'CUDA0 cannot be read',
+      () => {
+        const stage = new Stage().devices({ CUDA0: 24 }, { CUDA0: 2 }).catalog(model);
+        stage.request('a');
+        return failing(stage);
+      },
+    ],
+    [
+      'its driver has not answered for a while, and nothing is known of it yet',
+      'CUDA0 cannot be read',
+      () => {
+        const stage = new Stage().devices({ CUDA0: 24 }, { CUDA0: 2 }).catalog(model);
+        stage.request('a');
+        stage.now += 4000;
+        return stage;
+      },
+    ],
+    [
+      'no probe reads it: a child once told of it',
+      'no probe reads CUDA0',
+      () => {
+        const stage = new Stage().catalog(model, spec('b', { CUDA0: 4 }));
+        stage.request('b');
+        const { generation } = stage.instance('b');
+        const reports = [{ name: 'CUDA0', totalBytes: 24 * GIB, freeBytes: 18 * GIB }];
+        const effective = { CUDA0: 4 * GIB };
+        stage.play({ type: 'ready', model: 'b', generation, contextTokens: null, effective, reports });
+        stage.request('a');
+        return stage;
+      },
+    ],
+    [
+      'it was never read, and is loaded on all the same',
+      'CUDA0 has never been read',
+      () => {
+        const stage = failing(new Stage({ admission: 'proceed' })).catalog(model);
+        stage.request('a');
+        return stage;
+      },
+    ],
+  ];
+
+  it.each(cases)('is not taken to need all that there seemed to be: %s', (_case, doubt, loading) => {
+    const stage = loading();
+    stage.exit('a', 'out-of-memory', silent);
+    expect(stage.model('a').raised).toBeNull();
+    expect(recordOf(stage).sentence).toMatch(new RegExp(`; ${doubt}, so what others held there is not known$`, 'u'));
+    expect(recordOf(stage).ledger.every(({ needBytes }) => needBytes === 8 * GIB)).toBe(true);
+  });
+
+  it.each(cases.slice(0, 3))('is taken to need what its log says that it asked for: %s', (_case, _doubt, loading) => {
+    const stage = loading();
+    stage.exit('a', 'out-of-memory', { ...silent, askedBytes: 11 * GIB });
+    expect(stage.model('a').raised).toEqual({ CUDA0: 3 * GIB });
+  });
+
+  it('is tried once more when they are known again, by what they are then', () => {
+    const stage = cases[0]?.[2]() ?? new Stage();
+    stage.exit('a', 'out-of-memory', silent);
+    expect(stage.did('spawn')).toEqual([]);
+    expect(stage.state.queue[0]?.why).toContain(LOST.message);
+    stage.devices({ CUDA0: 24 }, { CUDA0: 2 });
+    expect([stage.did('spawn'), stage.instance('a').claim]).toEqual([['a'], { CUDA0: 8 * GIB }]);
+  });
+
+  it('is taken to need more than there was for it where that is known', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }, { CUDA0: 2 }).catalog(model);
+    stage.request('a');
+    stage.exit('a', 'out-of-memory', silent);
+    expect(stage.model('a').raised).toEqual({ CUDA0: 14 * GIB + 1 });
+    expect(recordOf(stage).sentence).not.toContain('not known');
+  });
+});
