@@ -6,10 +6,13 @@ import { alignColumns } from './table.js';
 
 const HEAD = ['MODEL', 'CONTEXT', 'DEVICE', 'WEIGHTS', 'CACHE', 'COMPUTE', 'TOTAL MiB'];
 
-/** What models need, device by device, at the smallest context that may be chosen and at the largest that fits now. */
+/**
+ * What models need, device by device, at the smallest context that may be chosen and at the largest that fits now; nothing
+ * where nothing is known of any.
+ */
 export function describeMeasured(measured: readonly Measured[]): string {
   const rows = measured.flatMap((one) => rowsOf(one));
-  return `${alignColumns([HEAD, ...rows], 3).join('\n')}\n`;
+  return rows.length === 0 ? '' : `${alignColumns([HEAD, ...rows], 3).join('\n')}\n`;
 }
 
 function rowsOf({ model, status, min, max, estimate }: Measured): readonly (readonly string[])[] {

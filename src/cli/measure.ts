@@ -21,6 +21,7 @@ import { describeMeasured } from './measure-table.js';
 import { measuredBySupervisor } from './model-commands.js';
 import { probesFor } from './serve.js';
 import { CommandFailed, UsageError } from './usage-error.js';
+import { isWantOfMemory, sayWhoHolds } from './who-holds.js';
 
 export interface MeasureFlags extends ClientFlags {
   readonly engine: ChosenEngine['engine']['name'] | 'auto';
@@ -108,7 +109,9 @@ async function measureFiles(
       } as const;
       const context = { options: engine.options, needsModelFile: true, defaults: { stopTimeoutMillis: 0 } };
       const entry = await buildEntry(draft, { ...context, headers: ggufHeaders });
-      measured.push(await measureEntry(engine, entry, file, devices));
+      const one = await measureEntry(engine, entry, file, devices);
+      const holders = one.error !== null && isWantOfMemory(one.error) ? await sayWhoHolds(paths, probes) : '';
+      measured.push(holders === '' ? one : { ...one, error: `${one.error ?? ''}; ${holders}` });
     }
     return measured;
   } finally {

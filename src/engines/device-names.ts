@@ -23,7 +23,7 @@ export function renameInMessage(message: ChildMessage, names: DeviceNames): Chil
 
 /** What measuring found out, with devices by our names. */
 export function renameInResult(result: MeasuredResult, names: DeviceNames): MeasuredResult {
-  if (result.result === 'failed') return result;
+  if (result.result === 'failed') return { ...result, error: renameInText(result.error, names) };
   return { ...result, min: renameInMemory(result.min, names), max: renameInMemory(result.max, names) };
 }
 
@@ -33,6 +33,10 @@ export function renameInVerdict(verdict: ExitVerdict, names: DeviceNames): ExitV
   const ours = device === null ? null : ourName(device, names);
   if (device === null || ours === null || ours === device) return verdict;
   return { ...verdict, device: ours, reason: reason.replaceAll(new RegExp(`\\b${device}\\b`, 'g'), ours) };
+}
+
+function renameInText(text: string, names: DeviceNames): string {
+  return text.replaceAll(/\b[A-Za-z]+\d+\b/gu, (word) => ourName(word, names));
 }
 
 function renameInMemory({ n_ctx, devices }: ChildMemory, names: DeviceNames): ChildMemory {

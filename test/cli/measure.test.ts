@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fakeNvidiaSmi } from '../support/fake-nvidia-smi.js';
 import { simulated } from '../support/preset.js';
-import { runProgram, serve, temporaryDirectory } from '../support/serving.js';
+import { runProgram, serve, temporaryDirectory, type Ended } from '../support/serving.js';
+import { tempTree } from '../support/temp-tree.js';
 import { tinyGguf } from '../support/tiny-gguf.js';
 
 const CHILD = resolve(import.meta.dirname, '../support/fake-llama-server.js');
@@ -44,5 +46,55 @@ describe('llm-tui measure', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(said);
     expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  describe('of a file that finds no memory', () => {
+    const OPTIONS = [
+      ...Array.from({ length: 20 }, (_, index) => `--option-${index} N  this`),
+      ...['-m, --model FNAME  path', '-c, --ctx-size N  size', '-fitp, --fit-print [on|off]  print'],
+    ];
+    const TOOL = `#!/bin/sh
+      [ "$1" = --help ] && { printf '%s\n' ${OPTIONS.map((line) => `'${line}'`).join(' ')}; exit 0; }
+      echo 'ggml_backend_cuda_buffer_type_alloc_buffer: allocating 512.00 MiB on device 0: cudaMalloc failed: out of memory' >&2
+      exit 1\n`;
+
+    async function measure(home: string, environment: NodeJS.ProcessEnv = {}): Promise<Ended> {
+      const server = `#!/bin/sh\necho '-m, --model FNAME  path'\n`;
+      const directory = tempTree({ 'llama-server': server, 'llama-fit-params': TOOL, 'big.gguf': tinyGguf() });
+      for (const name of ['llama-server', 'llama-fit-params']) chmodSync(join(directory, name), 0o755);
+      const given = ['--llama-server', join(directory, 'llama-server'), '--state-dir', join(home, 'state')];
+      return runProgram(['measure', ...given, join(directory, 'big.gguf')], home, environment);
+    }
+
+    it('says which models of the running supervisor hold it', async () => {
+      await using served = await serve(...simulated('CUDA0=24GiB', { qwen: { 'sim-size': '20GiB' } }));
+      await served.post('/models/load', { model: 'qwen' });
+      await served.until('it is loaded', ({ models }) => models[0]?.word === 'ready');
+      const { code, stdout, stderr } = await measure(served.directory);
+      expect(stderr).toMatch(
+        /^llm-tui: big could not be measured: out of memory on CUDA0: asked for 512 MiB; CUDA0 has \d\.\d GiB of 24\.0 GiB free, held by qwen 2\d\.\d GiB; unload what is not needed \(llm-tui unload qwen\)$/mu,
+      );
+      expect(code).toBe(1);
+      expect(stdout, 'a guess, since nothing was measured').toMatch(/^MODEL .*\nbig +estimated /u);
+    });
+
+    it('says which programs hold it where no supervisor runs', async () => {
+      const { file } = fakeNvidiaSmi({
+        gpus: 'GPU-a, 00000000:01:00.0, NVIDIA GeForce RTX 3090, 24576, 24000, 300, [N/A], 0, 40, 30',
+        apps: `GPU-a, ${2 ** 22 + 99}, 23000`,
+      });
+      const { stderr } = await measure(temporaryDirectory(), { PATH: `${dirname(file)}:/usr/bin:/bin` });
+      expect(stderr).toMatch(
+        /; CUDA0 has 300 MiB of 24\.0 GiB free, (?:held by a program \(pid \d+\) 22\.5 GiB|who holds)/u,
+      );
+    });
+
+    it('prints no head of a table that has no row', async () => {
+      const { stdout, stderr } = await runProgram(
+        ['measure', '/dev/null', '--llama-server', CHILD],
+        temporaryDirectory(),
+      );
+      expect([stdout, stderr.split('\n').length]).toEqual(['', 2]);
+    });
   });
 });

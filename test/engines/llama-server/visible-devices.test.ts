@@ -79,6 +79,8 @@ describe('a child that fits itself to its devices', () => {
     const table = { n_ctx: 8, devices: [row, { ...row, kind: 'host', name: 'Host' } as const] };
     const result = { result: 'measured', trainedContextTokens: 8, min: table, max: table } as const;
     expect(renameInResult(result, names)).toMatchObject({ min: { devices: [{ name: 'CUDA2' }, { name: 'Host' }] } });
+    const failed = { result: 'failed', error: 'out of memory on CUDA0: asked for 5 GiB' } as const;
+    expect(renameInResult(failed, names)).toMatchObject({ error: 'out of memory on CUDA2: asked for 5 GiB' });
     const reason = 'out of memory on CUDA0: asked for 32 MiB';
     const verdict = { exitClass: 'out-of-memory', reason, device: 'CUDA0', askedBytes: 1 } as const;
     expect(renameInVerdict(verdict, names)).toEqual({
