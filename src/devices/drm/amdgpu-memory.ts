@@ -21,7 +21,7 @@ export interface AmdMemory {
  * Source: the kernel's "Misc AMDGPU driver information", mem_info_*.
  */
 export async function readAmdMemory(card: DrmCard, availableBytes: () => Promise<Bytes>): Promise<AmdMemory | null> {
-  const figure = (name: string): Promise<number | null> => readNumber(join(card.directory, `mem_info_${name}`));
+  const figure = figureOf(card);
   const [total, used] = [await figure('vram_total'), await figure('vram_used')];
   if (total === null || used === null || total === 0) return null;
   if (!(await isProcessorGraphics(card)))
@@ -29,6 +29,18 @@ export async function readAmdMemory(card: DrmCard, availableBytes: () => Promise
   const [borrowable, borrowed] = [(await figure('gtt_total')) ?? 0, (await figure('gtt_used')) ?? 0];
   const free = Math.max(0, total - used) + Math.min(Math.max(0, borrowable - borrowed), await availableBytes());
   return { kind: 'unified', totalBytes: total + borrowable, usedBytes: total + borrowable - free };
+}
+
+/**
+ * The size of a card's own memory, which amdgpu has noted: asking wakes none. A processor's graphics, which have more, are
+ * never put to sleep.
+ */
+export async function readAmdTotal(card: DrmCard): Promise<Bytes | null> {
+  return (await figureOf(card)('vram_total')) || null;
+}
+
+function figureOf({ directory }: DrmCard): (name: string) => Promise<number | null> {
+  return (name) => readNumber(join(directory, `mem_info_${name}`));
 }
 
 /** What a process holds of it: its own memory, and what it borrowed where that is the same thing. */

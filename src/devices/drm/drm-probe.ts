@@ -4,11 +4,11 @@ import { Attribution, type DriverReading } from '../attribute.js';
 import { readHostMemory } from '../host-memory.js';
 import type { DeviceActivity, DeviceProbe } from '../probe.js';
 import { CardActivity } from './activity.js';
-import { readAmdMemory } from './amdgpu-memory.js';
-import { isAsleep, readText } from './cards.js';
+import { readAmdMemory, readAmdTotal } from './amdgpu-memory.js';
+import { isAsleep, readText, type DrmCard } from './cards.js';
 import { findCards, type NamedCard } from './find-cards.js';
 import { GpuUsers } from './gpu-users.js';
-import { readIntelMemory } from './intel-memory.js';
+import { readIntelTotal, readIntelUsed } from './intel-memory.js';
 import { readKfdPids, readKfdProcess, type KfdGpu, type RocmEnvironment } from './kfd.js';
 import { amdProcesses, intelProcesses, readHolders, type Holders } from './holders.js';
 
@@ -54,39 +54,40 @@ export function createDrmProbe(options: DrmProbeOptions = {}): DeviceProbe {
   const readAmd = async ({ name, card, kfd }: NamedCard, holders: Holders): Promise<Figures> => {
     const memory = await readAmdMemory(card, availableBytes);
     if (memory === null) return NO_SIZE;
-    const description = (await readText(join(card.directory, 'product_name')))?.trim() ?? '';
     return {
       name,
-      description: description === '' ? `AMD GPU ${card.pciId}` : description,
+      description: await describe('amd', card),
       ...memory,
       processes: amdProcesses(card, kfd, memory.kind, holders),
       ...(memory.kind === 'unified' ? { remark: SHARES_SYSTEM_MEMORY } : {}),
     };
   };
   const readIntel = async ({ name, card }: NamedCard, holders: Holders): Promise<Figures> => {
-    const memory = await readIntelMemory(card);
-    if (memory === null) return NO_SIZE;
+    const totalBytes = await readIntelTotal(card);
+    if (totalBytes === null) return NO_SIZE;
+    const usedBytes = await readIntelUsed(card, totalBytes);
     const processes = intelProcesses(card, holders);
     const isTold = processes.every(({ bytes }) => bytes !== null);
-    if (memory.usedBytes === null && !isTold) return 'what is in use';
+    if (usedBytes === null && !isTold) return 'what is in use';
     const held = processes.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
     return {
-      ...{ name, kind: 'discrete', description: `Intel GPU ${card.pciId}`, totalBytes: memory.totalBytes },
-      usedBytes: Math.min(memory.totalBytes, memory.usedBytes ?? held),
+      ...{ name, kind: 'discrete', description: await describe('intel', card), totalBytes },
+      usedBytes: Math.min(totalBytes, usedBytes ?? held),
       processes,
-      ...(memory.usedBytes === null ? { remark: OTHERS_UNSEEN } : {}),
+      ...(usedBytes === null ? { remark: OTHERS_UNSEEN } : {}),
     };
   };
   const read = async (one: NamedCard, holders: Holders): Promise<Read> => {
+    const asleep = await isAsleep(one.card);
     const before = kept.get(one.name);
-    if (before !== undefined && (await isAsleep(one.card)))
-      return { reading: { ...before, usedBytes: 0, processes: [] }, activity: null };
-    const reading = await (one.maker === 'amd' ? readAmd : readIntel)(one, holders);
+    if (asleep && before !== undefined) return { reading: { ...before, usedBytes: 0, processes: [] }, activity: null };
+    const readAwake = one.maker === 'amd' ? readAmd : readIntel;
+    const reading = await (asleep ? readAsleep(one) : readAwake(one, holders));
     if (typeof reading === 'string') return reading;
     const whole = { ...reading, source: one.card.driver };
     const { usedBytes: _, processes: __, ...keep } = whole;
     kept.set(one.name, keep);
-    return { reading: whole, activity: await activities.read(one.card) };
+    return { reading: whole, activity: asleep ? null : await activities.read(one.card) };
   };
 
   return {
@@ -125,6 +126,19 @@ export function createDrmProbe(options: DrmProbeOptions = {}): DeviceProbe {
     },
     close: () => undefined,
   };
+}
+
+/** Its size, which can be had without waking it. Nobody has it open, so nothing of it is used. */
+async function readAsleep({ name, maker, card }: NamedCard): Promise<Figures> {
+  const totalBytes = await (maker === 'amd' ? readAmdTotal : readIntelTotal)(card);
+  if (totalBytes === null) return NO_SIZE;
+  return { name, kind: 'discrete', description: await describe(maker, card), totalBytes, usedBytes: 0, processes: [] };
+}
+
+async function describe(maker: NamedCard['maker'], card: DrmCard): Promise<string> {
+  if (maker === 'intel') return `Intel GPU ${card.pciId}`;
+  const product = (await readText(join(card.directory, 'product_name')))?.trim() ?? '';
+  return product === '' ? `AMD GPU ${card.pciId}` : product;
 }
 
 async function readCompute(

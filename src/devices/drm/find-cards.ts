@@ -1,6 +1,6 @@
 import type { DeviceName } from '../../scheduler/units.js';
 import { readCards, type DrmCard } from './cards.js';
-import { readIntelMemory } from './intel-memory.js';
+import { readIntelTotal } from './intel-memory.js';
 import { readKfdGpus, visibleKfdGpus, type KfdGpu, type RocmEnvironment } from './kfd.js';
 
 export interface NamedCard {
@@ -21,7 +21,7 @@ export async function findCards(
   const intel = await Promise.all(
     cards
       .filter(({ driver }) => INTEL.has(driver))
-      .map(async (card) => ({ card, isSized: (await readIntelMemory(card)) !== null })),
+      .map(async (card) => ({ card, isSized: (await readIntelTotal(card)) !== null })),
   );
   const sized = intel.filter(({ isSized }) => isSized);
   const notes = intel.flatMap(({ card: { pci, driver }, isSized }) => (isSized ? [] : [unsized(pci, driver)]));

@@ -126,6 +126,24 @@ describe('a card of AMD', () => {
     expect((await one.sample([])).devices).toMatchObject([{ totalBytes: 24 * GIB, usedBytes: 0 }]);
   });
 
+  it('is as large as its driver has noted where it sleeps from the start, and is read whole once it wakes', async () => {
+    const asleep = { ...RX_7900.files, gpu_metrics: gpuMetrics(2), mem_info_vram_used: 'asking would wake it\n' };
+    const root = tempTree(drmTree({ ...RX_7900, files: { ...asleep, 'power/runtime_status': 'suspended\n' } }));
+    const one = createDrmProbe({ root, environment: {} });
+    const known = { name: 'AMD0', kind: 'discrete', totalBytes: 24 * GIB };
+    const seen = await one.sample([]);
+    expect([seen.devices, seen.activity, seen.failures]).toMatchObject([
+      [{ ...known, usedBytes: 0 }],
+      undefined,
+      undefined,
+    ]);
+    const device = join(root, 'sys/class/drm/card1/device');
+    writeFileSync(join(device, 'gpu_metrics'), gpuMetrics(1));
+    writeFileSync(join(device, 'mem_info_vram_used'), `${7 * GIB}\n`);
+    writeFileSync(join(device, 'power/runtime_status'), 'active\n');
+    expect((await one.sample([])).devices).toMatchObject([{ ...known, usedBytes: 7 * GIB }]);
+  });
+
   it('does not hide it from others when one does not say how much memory it has', async () => {
     const silent = { ...RX_6600, files: { 'power/runtime_status': 'active\n' } };
     const { devices, failures } = await probe(drmTree(RX_7900, silent)).sample([]);
@@ -222,6 +240,7 @@ describe('a card of Intel', () => {
     pciId: '8086:E20B',
     files: { 'tile0/physical_vram_size_bytes': `${12 * GIB}\n`, 'power/runtime_status': 'active\n' },
   } as const;
+  const ASLEEP = { 'power/runtime_status': 'suspended\n' };
   const STRANGER = 2 ** 22 + 7;
   const opens = (pid: number): Tree => ({ [`proc/${pid}/fd/5`]: { linkTo: '/dev/dri/renderD128' } });
 
@@ -304,6 +323,20 @@ describe('a card of Intel', () => {
     writeFileSync(join(device, 'tile0/physical_vram_size_bytes'), 'asking would have woken it\n');
     expect((await one.sample([])).devices).toMatchObject([{ name: 'Intel0', totalBytes: 12 * GIB, usedBytes: 0 }]);
   });
+
+  it.each([
+    ['i915', { ...ARC, cardFiles: { ...SIZES, lmem_avail_bytes: 'asking would wake it\n' }, files: ASLEEP }, 16 * GIB],
+    ['xe', { ...BATTLEMAGE, files: { ...BATTLEMAGE.files, ...ASLEEP } }, 12 * GIB],
+  ])(
+    'is as large as %s has noted where it sleeps from the start: nothing else is asked',
+    async (_driver, card, totalBytes) => {
+      const root = tempTree(drmTree(card));
+      const one = createDrmProbe({ root, environment: {} });
+      const seen = await one.sample([]);
+      expect([seen.devices, seen.activity]).toMatchObject([[{ name: 'Intel0', totalBytes, usedBytes: 0 }], undefined]);
+      expect(seen.devices[0]?.remark).toBeUndefined();
+    },
+  );
 
   it.each([
     [
