@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { connectSupervisor } from '../../src/client/supervisor-client.js';
 import type { Decision, Snapshot } from '../../src/client/types.js';
 import { LAUNCHER } from '../support/serving.js';
@@ -126,6 +127,12 @@ export class Supervised implements AsyncDisposable {
     return (await (await fetch(`${this.url}/supervisor/state`)).json()) as Snapshot;
   }
 
+  /** What `llm-tui ps` prints of it. */
+  async ps(): Promise<string> {
+    const { stdout } = await execa(process.execPath, [LAUNCHER, 'ps', '--url', this.url]);
+    return stdout;
+  }
+
   async logs(model: string): Promise<readonly string[]> {
     const response = await fetch(`${this.url}/supervisor/logs?model=${model}`);
     return ((await response.json()) as { lines: readonly string[] }).lines;
@@ -186,5 +193,5 @@ function serveArguments(machine: Machine, models: string, args: readonly string[
 
 function isAtRest({ models, devices, queue }: Snapshot): boolean {
   const settled = models.every(({ word, requests }) => !['loading', 'stopping'].includes(word) && requests === 0);
-  return settled && queue.length === 0 && devices.every(({ releasingBytes }) => releasingBytes === 0);
+  return settled && queue.length === 0 && devices.every(({ releasingBytes }) => (releasingBytes ?? 0) === 0);
 }

@@ -23,6 +23,10 @@ interface Fault {
   readonly words: RegExp;
 }
 
+/** A row of `llm-tui ps` for a GPU without any figure, and for one that is read. */
+const UNREAD = /^CUDA\d+ +(?:- +){5}unread \d+s$/u;
+const READ = /^CUDA\d+ +(?:\d+ +){4}600 MiB$/u;
+
 const FAULTS: readonly Fault[] = [
   { name: 'a driver that is not loaded', rule: 'nvmlInit* error 9', words: /Driver Not Loaded/u },
   { name: 'a driver of another version', rule: 'nvmlInit* error 18', words: /version mismatch/u },
@@ -65,6 +69,7 @@ async function startWith(
     );
     const onProcessor = await ask(supervised.url, ON_PROCESSOR);
     if (onProcessor !== null) faults.push(onProcessor);
+    faults.push(...faultsOfRows(await supervised.ps(), UNREAD, words));
     await delay(WAITED_MILLIS);
     const early = supervised.made('admit').filter(({ model }) => model !== ON_PROCESSOR);
     faults.push(...early.map(({ sentence }) => `admitted on figures that nobody has seen: ${sentence}`));
@@ -78,6 +83,21 @@ async function startWith(
     const devices = admitted?.ledger.map(({ device }) => device) ?? [];
     if (!devices.some((device) => device.startsWith('CUDA')))
       faults.push(`not admitted on a GPU: ${devices.join(', ')}`);
+    faults.push(...faultsOfRows(await supervised.ps(), READ));
     return { faults, remarks: [`"${why}"; answered ${millis.toFixed(0)} ms after its end`] };
   });
+}
+
+/** Every GPU is listed, as it has to be, and what is said of those that cannot be read. */
+function faultsOfRows(text: string, row: RegExp, words: RegExp = /^/u): readonly string[] {
+  const rows = text.split('\n').filter((line) => /^CUDA\d+ /u.test(line));
+  const [told, listed] = [
+    rows.filter((line) => line.includes('cannot be read')),
+    rows.filter((line) => !line.includes('cannot be read')),
+  ];
+  return [
+    ...(listed.length === 0 ? ['ps has no row for any GPU'] : []),
+    ...listed.filter((line) => !row.test(line)).map((line) => `ps says: ${line}`),
+    ...told.filter((line) => !words.test(line)).map((line) => `ps gives other words: ${line}`),
+  ];
 }

@@ -3,6 +3,7 @@ import type { Decision, DeviceView, Snapshot } from '../../../src/client/types.j
 import { MIB } from '../../../src/scheduler/units.js';
 import { compareAtRest } from '../agreement.js';
 import { ask, runLoad } from '../clients.js';
+import { differencesToLedger } from '../differences.js';
 import { Pulse, sayLatencies, type Beats } from '../latencies.js';
 import { loadOf } from '../loaded.js';
 import { GPUS_MIB } from '../models.js';
@@ -121,37 +122,6 @@ async function compareWhileInUse(supervised: Supervised, context: Context) {
   return { requests, failed, worst, faults, remarks };
 }
 
-/** At rest: totals, what is in use, what each of our processes and each other program holds, against the ledger itself. */
-async function differencesToLedger(supervised: Supervised) {
-  const { devices, models } = await supervised.untilAtRest();
-  const faults: string[] = [];
-  let compared = 0;
-  const same = (what: string, ours: unknown, theirs: unknown): void => {
-    compared += 1;
-    if (JSON.stringify(ours) === JSON.stringify(theirs)) return;
-    faults.push(`${what}: ${JSON.stringify(ours)} is shown, ${JSON.stringify(theirs)} is there`);
-  };
-  for (const { index, totalBytes, usedBytes, processes } of await supervised.machine.gpus()) {
-    const name = `CUDA${index}`;
-    const device = devices.find((known) => known.name === name);
-    const ours = models.filter(({ pid }) => pid !== null);
-    const resident = ours.reduce((sum, model) => sum + (model.resident[name] ?? 0), 0);
-    same(`total of ${name}`, device?.totalBytes, totalBytes);
-    same(`use of ${name}`, resident + (device?.externalBytes ?? 0), usedBytes);
-    for (const model of ours) {
-      const held = processes.find(({ pid }) => pid === model.pid)?.usedBytes ?? 0;
-      same(`${model.id} on ${name}`, model.resident[name] ?? 0, held);
-    }
-    const strangers = processes.filter(({ pid }) => !ours.some((model) => model.pid === pid));
-    same(
-      `other programs on ${name}`,
-      device?.foreign.map(({ pid, bytes }) => [pid, bytes]),
-      strangers.map(({ pid, usedBytes: bytes }) => [pid, bytes]),
-    );
-  }
-  return { faults, compared };
-}
-
 async function failInEveryWay(supervised: Supervised) {
   const { machine, url } = supervised;
   await machine.foreignProgram(FOREIGN_GPU, FOREIGN_MIB);
@@ -181,6 +151,9 @@ async function failInEveryWay(supervised: Supervised) {
     const unreadable = new Set(
       gpusOf(await supervised.snapshot()).flatMap(({ name: device, problem }) => (problem === null ? [] : [device])),
     );
+    const listed = await supervised.ps();
+    const unmarked = [...unreadable].filter((device) => !new RegExp(`^${device} .* stale \\d+s$`, 'mu').test(listed));
+    faults.push(...unmarked.map((device) => `${name}: ps does not say that the figures of ${device} are old`));
     if (saidMillis > SAID_WITHIN_MILLIS)
       faults.push(`${name}: it took ${saidMillis.toFixed(0)} ms until the snapshot said so`);
 
