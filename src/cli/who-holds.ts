@@ -1,10 +1,11 @@
 import { cleanText } from '../../components/text/clean.js';
 import { sizeText } from '../../components/text/format.js';
+import { shellWord } from '../../components/text/shell.js';
 import { readDevices } from '../client/read-devices.js';
 import type { DeviceSegment, Snapshot } from '../client/types.js';
 import type { CombinedProbe } from '../devices/combined-probe.js';
 import type { ForeignProcess } from '../scheduler/events.js';
-import type { Bytes } from '../scheduler/units.js';
+import type { Bytes, DeviceName } from '../scheduler/units.js';
 import type { Paths } from '../supervisor/paths.js';
 import { runningSupervisor } from './background.js';
 
@@ -20,46 +21,64 @@ export function isWantOfMemory(reason: string): boolean {
 }
 
 /**
- * Who holds the GPUs now, in one sentence, and what to do: as the running supervisor of these directories knows it, else as
- * the probes see it. Empty where nobody holds any of them, or nobody can tell.
+ * Who holds the GPUs now, in one sentence, the fullest GPU first, and what to do: as the running supervisor of these
+ * directories knows it, else as the probes see it. Empty where nobody holds any of them, or nobody can tell.
  */
 export async function sayWhoHolds(paths: Paths, probes: Pick<CombinedProbe, 'sample'>): Promise<string> {
   const snapshot = await runningSupervisor(paths).catch(() => null);
-  const held = snapshot === null ? [] : heldByModels(snapshot);
-  if (snapshot !== null && held.length > 0) {
-    const idle = snapshot.models.find(
-      ({ generation, requests, pinned }) => generation !== null && requests === 0 && !pinned,
-    );
-    const unload = idle === undefined ? '' : ` (llm-tui unload ${cleanText(idle.id)})`;
-    return `${held.join('; ')}; unload what is not needed${unload}`;
-  }
-  const seen = await seenByProbes(probes);
-  return seen.length === 0 ? '' : `${seen.join('; ')}; end what is not needed`;
+  const held = snapshot === null ? await heldByProbes(probes) : heldBySupervisor(snapshot);
+  if (held.length === 0) return '';
+  const gpus = held.toSorted((a, b) => a.freeBytes - b.freeBytes).map(sayGpu);
+  return cleanText(`${gpus.join('; ')}; ${advice(snapshot)}`);
 }
 
-function heldByModels({ devices }: Snapshot): readonly string[] {
-  return readDevices(devices).flatMap(({ name, kind, segments, externalBytes, freeBytes, totalBytes }) => {
-    if (kind === 'host' || segments.length === 0) return [];
-    const ours = largestFirst(segments).map(({ model, bytes }: DeviceSegment) => `${model} ${sizeText(bytes)}`);
-    const others = externalBytes > 0 ? [`other programs ${sizeText(externalBytes)}`] : [];
-    return [sayDevice(name, freeBytes, totalBytes, [...ours, ...others])];
-  });
+/** A GPU that somebody holds memory of. */
+interface HeldGpu {
+  readonly name: DeviceName;
+  readonly freeBytes: Bytes;
+  readonly totalBytes: Bytes;
+  /** Largest first. */
+  readonly models: readonly DeviceSegment[];
+  readonly foreign: readonly ForeignProcess[];
+  /** All that others hold. */
+  readonly externalBytes: Bytes;
 }
 
-async function seenByProbes(probes: Pick<CombinedProbe, 'sample'>): Promise<readonly string[]> {
+function heldBySupervisor({ devices }: Snapshot): readonly HeldGpu[] {
+  return readDevices(devices)
+    .filter(({ kind, segments, externalBytes }) => kind !== 'host' && (segments.length > 0 || externalBytes > 0))
+    .map((device) => ({ ...device, models: device.segments }));
+}
+
+async function heldByProbes(probes: Pick<CombinedProbe, 'sample'>): Promise<readonly HeldGpu[]> {
   const { sample } = await probes.sample([]);
-  return sample.devices.flatMap(({ name, kind, usedBytes, totalBytes, foreign = [] }) => {
-    if (kind === 'host' || usedBytes === 0) return [];
-    const processes = largestFirst(foreign).map(
-      ({ pid, name: program, bytes }: ForeignProcess) => `${program || 'a program'} (pid ${pid}) ${sizeText(bytes)}`,
-    );
-    return [sayDevice(name, totalBytes - usedBytes, totalBytes, processes)];
-  });
+  return sample.devices
+    .filter(({ kind, usedBytes }) => kind !== 'host' && usedBytes > 0)
+    .map(({ name, totalBytes, usedBytes, foreign = [] }) => {
+      return { name, totalBytes, freeBytes: totalBytes - usedBytes, models: [], foreign, externalBytes: usedBytes };
+    });
 }
 
-function sayDevice(name: string, freeBytes: Bytes, totalBytes: Bytes, holders: readonly string[]): string {
-  const who = holders.length === 0 ? 'who holds the rest is not told' : `held by ${holders.join(', ')}`;
-  return cleanText(`${name} has ${sizeText(freeBytes)} of ${sizeText(totalBytes)} free, ${who}`);
+function sayGpu({ name, freeBytes, totalBytes, models, foreign, externalBytes }: HeldGpu): string {
+  const others = largestFirst(foreign).map(
+    ({ pid, name: program, bytes }) => `${program || 'a program'} (pid ${pid}) ${sizeText(bytes)}`,
+  );
+  const untold = foreign.length === 0 && externalBytes > 0 ? [`other programs ${sizeText(externalBytes)}`] : [];
+  const holders = [
+    ...largestFirst(models).map(({ model, bytes }) => `${model} ${sizeText(bytes)}`),
+    ...others,
+    ...untold,
+  ];
+  return `${name} has ${sizeText(freeBytes)} of ${sizeText(totalBytes)} free, held by ${holders.join(', ')}`;
+}
+
+function advice(snapshot: Snapshot | null): string {
+  const idle = snapshot?.models.find(
+    ({ generation, requests, pinned }) => generation !== null && requests === 0 && !pinned,
+  );
+  return idle === undefined
+    ? 'end what is not needed'
+    : `unload what is not needed (llm-tui unload ${shellWord(idle.id)})`;
 }
 
 function largestFirst<T extends { readonly bytes: Bytes }>(holders: readonly T[]): readonly T[] {
