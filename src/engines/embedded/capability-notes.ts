@@ -23,9 +23,8 @@ const filled = (value: unknown): boolean =>
 /** Everything that the embedded engine cannot do. Refusals, notices in the child's log and the README come from it. */
 export const CAPABILITY_NOTES: readonly CapabilityNote[] = [
   {
-    what: 'Calling functions',
-    instead: 'tools are refused, unless `tool_choice` is none',
-    fields: { functions: filled, function_call: (value) => given(value) && value !== 'none' },
+    what: 'Forms of function calls that the library cannot read from a chat template',
+    instead: 'the model is told of functions in words, or writes all arguments in one place, and the log says so',
   },
   {
     what: 'Pictures and sound',
@@ -67,7 +66,7 @@ export const CAPABILITY_NOTES: readonly CapabilityNote[] = [
     fields: { grammar_lazy: truthy, grammar_triggers: filled },
   },
   {
-    what: 'JSON schemas with patterns, bounds of numbers, conditions and the like',
+    what: 'JSON schemas with patterns, conditions and the like, for answers and for functions',
     instead:
       'the schema is refused and the keyword named; `oneOf` means `anyOf`, and where properties are named no others are written',
   },

@@ -159,13 +159,6 @@ describe('a child of the embedded engine, once ready', () => {
   });
 
   it.each([
-    [
-      'tools',
-      '/v1/chat/completions',
-      { messages: [{ role: 'user', content: 'a' }], tools: [{}] },
-      400,
-      /'tools'.*llama-server/u,
-    ],
     ['log probabilities', '/v1/completions', { prompt: 'a', logprobs: 1 }, 400, /'logprobs'.*llama-server/u],
     ['a sampler it has not', '/completion', { prompt: 'a', mirostat: 2 }, 400, /'mirostat'.*llama-server/u],
     ['reranking', '/v1/rerank', {}, 501, /llama-server/u],

@@ -10,7 +10,7 @@ function assemble(
   text: string,
   stops: readonly string[],
 ): { readonly parts: readonly string[]; readonly stopped: boolean } {
-  const assembler = createTextAssembler(bytewise, [], stops);
+  const assembler = createTextAssembler(bytewise, [], { stops });
   const parts: string[] = [];
   for (const byte of Buffer.from(text)) {
     parts.push(assembler.push(byte as Token));
@@ -43,7 +43,7 @@ describe('the text that is streamed', () => {
   });
 
   it('shows bytes that never become a character as a replacement, not for ever held back', () => {
-    const assembler = createTextAssembler(bytewise, [], []);
+    const assembler = createTextAssembler(bytewise, [], { stops: [] });
     const text = Array.from({ length: 9 }, () => assembler.push(0xff as Token)).join('') + assembler.finish();
     expect(text).toBe('\uFFFD'.repeat(9));
   });

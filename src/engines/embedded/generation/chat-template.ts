@@ -1,7 +1,12 @@
-import type { ChatHistoryItem, ChatWrapper, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
+import type { ChatModelFunctions, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
 import { HttpError } from '../http/http-error.js';
+import { hasCalls } from '../http/messages.js';
+import type { TemplateRequest } from '../http/request-schema.js';
 import type { Library } from '../model/library.js';
-import type { ChatMessage, TemplateRequest } from '../http/request-schema.js';
+import type { CallFormat } from '../tools/call-format.js';
+import { toLibraryHistory, type LibraryHistory } from '../tools/tool-history.js';
+import type { FunctionTool } from '../tools/tool-request.js';
+import { createChatWrappers, type CallingWrapper, type ChatWrappers } from './chat-wrappers.js';
 
 /** A conversation as the model wants to see it. */
 export interface RenderedChat {
@@ -10,18 +15,25 @@ export interface RenderedChat {
   /** Tokens and strings with which the template ends the assistant's turn. */
   readonly stopTokens: ReadonlySet<Token>;
   readonly stopStrings: readonly string[];
+  /** How calls of functions look; null for a conversation without any. */
+  readonly format: CallFormat | null;
+  /** What ends a thought that the template has begun for the model; empty for none. */
+  readonly thoughtEnd: string;
 }
 
 export interface ChatTemplate {
-  /** Throws HttpError 400 when the template cannot render these messages. */
-  render(request: TemplateRequest): RenderedChat;
+  /**
+   * @param tools functions that the model is told of
+   * Throws HttpError 400 when the template cannot render these messages.
+   */
+  render(request: TemplateRequest, tools: readonly FunctionTool[]): RenderedChat;
   /** The Jinja source, or null when the model has none and ChatML is used. */
   readonly source: string | null;
 }
 
 /**
  * The template given, else the model's own, else ChatML (as llama-server does).
- * @param onNotice gets one sentence when a template cannot be used
+ * @param onNotice gets one sentence for what a template cannot do, once
  */
 export function createChatTemplate(
   library: Library,
@@ -30,76 +42,71 @@ export function createChatTemplate(
   onNotice: (sentence: string) => void,
 ): ChatTemplate {
   const source = given ?? model.fileInfo.metadata.tokenizer.chat_template ?? null;
-  let wrapper: ChatWrapper;
+  const said = new Set<string>();
+  const create = (template: string | null, values: Readonly<Record<string, unknown>>): ChatWrappers =>
+    createChatWrappers(library, model, template, values, (sentence) => {
+      if (!said.has(sentence)) onNotice(sentence);
+      said.add(sentence);
+    });
+  let usual = create(source, {});
   try {
-    wrapper = createWrapper(library, model, source, {});
+    usual.plain();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     onNotice(`The chat template cannot be used, ChatML takes its place: ${why}`);
-    wrapper = new library.ChatMLChatWrapper();
+    usual = create(null, {});
   }
   return {
     source,
-    render({ messages, chat_template_kwargs: values }) {
-      const make = (): ChatWrapper => (values == null ? wrapper : createWrapper(library, model, source, values));
-      const state = renderWith(make, messages);
-      const tokens = withBeginToken(model, state.contextText.tokenize(model.tokenizer));
-      return { text: state.contextText.toString(), tokens, ...readStops(model, state.stopGenerationTriggers) };
+    render(request, tools) {
+      const { messages, chat_template_kwargs: values } = request;
+      const history = toLibraryHistory(library, messages);
+      try {
+        const wrappers = values == null ? usual : create(source, values);
+        const calling = tools.length > 0 || hasCalls(messages) ? wrappers.calling() : null;
+        return renderWith(library, model, calling ?? { wrapper: wrappers.plain(), format: null }, history, tools);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new HttpError(400, `The chat template cannot render these messages: ${why}`);
+      }
     },
   };
 }
 
-function createWrapper(
+function renderWith(
   library: Library,
   model: LlamaModel,
-  source: string | null,
-  values: Readonly<Record<string, unknown>>,
-): ChatWrapper {
-  if (source === null) return new library.ChatMLChatWrapper();
-  return new library.JinjaTemplateChatWrapper({
-    template: source,
-    tokenizer: model.tokenizer,
-    functionCallMessageTemplate: 'noJinja',
-    trimLeadingWhitespaceInResponses: false,
-    additionalRenderParameters: { ...values },
+  { wrapper, format }: Pick<CallingWrapper, 'wrapper'> & { readonly format: CallFormat | null },
+  history: LibraryHistory,
+  tools: readonly FunctionTool[],
+): RenderedChat {
+  const state = wrapper.generateContextState({
+    // An answer that has been begun is continued; otherwise an empty one makes the template open the turn.
+    chatHistory:
+      history.items.at(-1)?.type === 'model' ? history.items : [...history.items, { type: 'model', response: [''] }],
+    ...(tools.length > 0 && { availableFunctions: toLibraryFunctions(tools) }),
   });
+  const contextText = history.fill(state.contextText);
+  const text = contextText.toString();
+  const { thought } = wrapper.settings.segments ?? {};
+  const begun = library.LlamaText.isLlamaText(thought?.prefix) ? thought.prefix.toString().trim() : '';
+  return {
+    text,
+    tokens: withBeginToken(model, contextText.tokenize(model.tokenizer)),
+    ...readStops(model, state.stopGenerationTriggers),
+    format,
+    thoughtEnd: begun !== '' && text.trimEnd().endsWith(begun) ? (thought?.suffix ?? '').toString() : '',
+  };
 }
 
-function renderWith(
-  make: () => ChatWrapper,
-  messages: readonly ChatMessage[],
-): { readonly contextText: LlamaText; readonly stopGenerationTriggers: readonly LlamaText[] } {
-  const chatHistory = messages.map(toHistoryItem);
-  // An answer that has been begun is continued; otherwise an empty one makes the template open the turn.
-  if (chatHistory.at(-1)?.type !== 'model') chatHistory.push({ type: 'model', response: [''] });
-  try {
-    return make().generateContextState({ chatHistory });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new HttpError(400, `The chat template cannot render these messages: ${why}`);
-  }
-}
-
-function toHistoryItem({ role, content }: ChatMessage): ChatHistoryItem {
-  const text = textOf(content);
-  switch (role) {
-    case 'system':
-    case 'developer':
-      return { type: 'system', text };
-    case 'user':
-      return { type: 'user', text };
-    case 'assistant':
-      return { type: 'model', response: [text] };
-  }
-}
-
-function textOf(content: ChatMessage['content']): string {
-  return typeof content === 'string' ? content : content.map((part) => part.text).join('\n');
-}
-
-/** What the messages say, one text each. */
-export function textsOf(messages: readonly ChatMessage[]): readonly string[] {
-  return messages.map(({ content }) => textOf(content));
+function toLibraryFunctions(tools: readonly FunctionTool[]): ChatModelFunctions {
+  return Object.fromEntries(
+    tools.map(({ name, description, shown }) => [
+      name,
+      // Only the model reads it, so that it may be any schema.
+      { ...(description !== null && { description }), params: (shown ?? { type: 'object', properties: {} }) as never },
+    ]),
+  );
 }
 
 function readStops(

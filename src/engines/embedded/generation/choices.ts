@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { generateChoice, type ChoiceResult, type GenerationRequest, type Piece } from './generate.js';
+import { generateChoice, type ChoiceResult, type GenerationRequest, type Grammars, type Piece } from './generate.js';
 import type { Generator } from './generator.js';
 import { HttpError } from '../http/http-error.js';
 import { copySequence, prefill } from './prompt-cache.js';
@@ -26,9 +26,12 @@ export async function generate(
   signal: AbortSignal,
   listener: ChoiceListener,
 ): Promise<Timing> {
-  const { prompt, sampling } = request;
+  const { prompt, sampling, calls } = request;
   checkLength(generator, prompt.length);
-  const grammar = sampling.grammar === null ? null : await compileGrammar(generator.loaded, sampling.grammar);
+  const grammars: Grammars = {
+    text: sampling.grammar === null ? null : await compileGrammar(generator.loaded, sampling.grammar, 'grammar'),
+    calls: calls === null ? null : await compileGrammar(generator.loaded, calls.grammar, 'tools'),
+  };
   const slots = await generator.pool.acquire(prompt, sampling.choices, signal);
   // One choice that fails must not leave the others running.
   const failed = new AbortController();
@@ -43,7 +46,7 @@ export async function generate(
       for (let rewind = false; next < sampling.choices; rewind = true) {
         const choice = next++;
         if (rewind) await prefill(generator, slot, prompt, true, either);
-        const result = await generateChoice(generator, slot, request, choice, grammar, either, (piece) =>
+        const result = await generateChoice(generator, slot, request, choice, grammars, either, (piece) =>
           listener.onPiece(piece, () => summarise(prompted, [{ ...piece, endedAt: performance.now() }])),
         );
         results[choice] = result;

@@ -140,7 +140,4 @@ function readBiases(given: NonNullable<GenerationFields['logit_bias']>): Samplin
 function refuseUnsupported(request: GenerationFields): void {
   const unsupported = findUnsupportedField(request);
   if (unsupported !== null) throw new HttpError(400, unsupported);
-  if ((request.tools ?? []).length > 0 && request.tool_choice !== 'none') {
-    throw new HttpError(400, sayRefused("'tools'", 'it does not call functions'));
-  }
 }

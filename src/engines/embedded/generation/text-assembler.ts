@@ -10,6 +10,17 @@ export interface TextAssembler {
   readonly stopped: boolean;
   /** That stop string; empty until then. */
   readonly stoppingWord: string;
+  /** Characters so far, whether they have been given out or not; null in the middle of one. */
+  readonly length: number | null;
+}
+
+export interface TextOptions {
+  /** Strings that end the text. */
+  readonly stops: readonly string[];
+  /** Strings that end it only where nothing but white space is before them. */
+  readonly stopsAtStart?: readonly string[];
+  /** Control tokens whose names show in the text. */
+  readonly shows?: (token: Token) => boolean;
 }
 
 /** Tokens before that decide how a token reads (whether a space comes first). */
@@ -21,15 +32,19 @@ const REPLACEMENT = '\uFFFD';
 export function createTextAssembler(
   model: Pick<LlamaModel, 'detokenize'>,
   prompt: readonly Token[],
-  stops: readonly string[],
+  { stops, stopsAtStart = [], shows = () => false }: TextOptions,
 ): TextAssembler {
   const recent = prompt.slice(-CONTEXT_TOKENS);
   let pending: Token[] = [];
   let held = '';
   let stoppingWord = '';
+  let length = 0;
+  let blank = true;
 
+  const decode = (): string => model.detokenize(pending, pending.some(shows), recent);
   const decodePending = (): string => {
-    const text = model.detokenize(pending, false, recent);
+    const text = decode();
+    length += text.length;
     recent.push(...pending);
     recent.splice(0, Math.max(0, recent.length - CONTEXT_TOKENS));
     pending = [];
@@ -38,16 +53,17 @@ export function createTextAssembler(
 
   const sift = (text: string): string => {
     held += text;
-    const at = firstStop(held, stops);
+    const current = blank ? [...stops, ...stopsAtStart.filter((stop) => mayBeginWith(held.trimStart(), stop))] : stops;
+    const at = firstStop(held, current);
     if (at !== null) {
       stoppingWord = at.stop;
       const before = held.slice(0, at.index);
       held = '';
       return before;
     }
-    const certain = held.length - possibleStopLength(held, stops);
-    const ready = held.slice(0, certain);
-    held = held.slice(certain);
+    const ready = held.slice(0, held.length - possibleStopLength(held, current));
+    blank &&= ready.trim() === '';
+    held = held.slice(ready.length);
     return ready;
   };
 
@@ -58,10 +74,13 @@ export function createTextAssembler(
     get stoppingWord() {
       return stoppingWord;
     },
+    get length() {
+      return pending.length > 0 ? null : length;
+    },
     push(token) {
       if (stoppingWord !== '') return '';
       pending.push(token);
-      const text = model.detokenize(pending, false, recent);
+      const text = decode();
       if (text.endsWith(REPLACEMENT) && pending.length < PENDING_TOKENS) return '';
       return sift(decodePending());
     },
@@ -79,6 +98,10 @@ function firstStop(text: string, stops: readonly string[]): { readonly index: nu
     .map((stop) => ({ index: text.indexOf(stop), stop }))
     .filter(({ index }) => index >= 0)
     .reduce<{ index: number; stop: string } | null>((a, b) => (a === null || b.index < a.index ? b : a), null);
+}
+
+function mayBeginWith(text: string, stop: string): boolean {
+  return text.startsWith(stop) || stop.startsWith(text);
 }
 
 /** Length of the longest end of `text` with which a stop string could begin. */

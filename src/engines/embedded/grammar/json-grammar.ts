@@ -30,9 +30,12 @@ export const COMMON_RULES: readonly (readonly [string, string])[] = [
 ];
 
 /** Any JSON object. */
-export const JSON_OBJECT_GRAMMAR: string = [...COMMON_RULES, ['root', 'object'] as const]
-  .map(([name, expression]) => `${name} ::= ${expression}`)
-  .join('\n');
+export const JSON_OBJECT_GRAMMAR: string = writeGrammar(COMMON_RULES, 'object');
+
+/** The rules as a grammar, with what the whole text has to be. */
+export function writeGrammar(rules: Iterable<readonly [string, string]>, root: string): string {
+  return [...rules, ['root', root] as const].map(([name, expression]) => `${name} ::= ${expression}`).join('\n');
+}
 
 /** Exactly this value, as JSON. GBNF and JSON escape quotes and backslashes alike. */
 export function literal(value: unknown): string {

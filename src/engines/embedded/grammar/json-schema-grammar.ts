@@ -1,42 +1,50 @@
+import {
+  COMMON_RULES,
+  literal,
+  SchemaError,
+  writeGrammar,
+  type Rules,
+  type Schema,
+  type Where,
+} from './json-grammar.js';
+import { integerRule, NUMBER_KEYWORDS, numberRule } from './json-number-rules.js';
 import { defineStringRule, STRING_KEYWORDS } from './json-string-rules.js';
-import { COMMON_RULES, literal, SchemaError, type Rules, type Schema, type Where } from './json-grammar.js';
+import { at, countOf, isSchema, isTexts, listOf, only, resolve, unsupported } from './schema-reading.js';
 
-/** Keywords that say nothing about which values are valid. */
-const ANNOTATIONS: ReadonlySet<string> = new Set([
-  ...['title', 'description', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
-  ...['$schema', '$id', '$comment', '$defs', 'definitions', 'strict'],
-]);
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   string: STRING_KEYWORDS,
-  number: [],
-  integer: ['minimum', 'maximum'],
+  number: NUMBER_KEYWORDS,
+  integer: NUMBER_KEYWORDS,
   boolean: [],
   null: [],
-  object: ['properties', 'required', 'additionalProperties'],
+  object: ['properties', 'required', 'additionalProperties', 'propertyNames'],
   array: ['items', 'prefixItems', 'minItems', 'maxItems'],
 };
 const TYPES = Object.keys(KEYWORDS);
-/** Whole numbers between two bounds are listed one by one; more than this are not. */
-const MOST_LISTED_INTEGERS = 1000;
-/** llama.cpp writes repetitions out; larger ones cost more than anybody needs. */
-const MOST_REPETITIONS = 1000;
 const MOST_RULES = 5000;
 const DEEPEST = 64;
 
-/**
- * A GBNF grammar whose every text is JSON that satisfies the schema. It may be narrower than the schema (properties
- * come in the order in which they are named, and none that is not named where some are), never wider: what cannot be
- * expressed is refused. `oneOf` is read as `anyOf`. Throws SchemaError with one sentence that names the keyword.
- */
+/** A GBNF grammar for one schema; see `addSchemaRules`. */
 export function grammarForSchema(schema: unknown): string {
   const rules: Rules = new Map(COMMON_RULES);
+  return writeGrammar(rules, addSchemaRules(rules, schema, 'r'));
+}
+
+/**
+ * Adds rules whose every text is JSON that satisfies the schema, and returns the expression for the whole of it. They
+ * may be narrower than the schema (properties come in the order in which they are named, and none that is not named
+ * where some are), never wider: what cannot be expressed is refused. `oneOf` is read as `anyOf`.
+ * @param prefix begins the names of the rules
+ * Throws SchemaError with one sentence that names the keyword.
+ */
+export function addSchemaRules(rules: Rules, schema: unknown, prefix: string): string {
   const references = new Map<string, string>();
   let created = 0;
 
   const define = (expression: string): string => {
     created += 1;
-    if (created > MOST_RULES) throw new SchemaError('The schema is too large.');
-    const name = `r${created}`;
+    if (rules.size > MOST_RULES) throw new SchemaError('The schema is too large.');
+    const name = `${prefix}${created}`;
     rules.set(name, expression);
     return name;
   };
@@ -95,7 +103,7 @@ export function grammarForSchema(schema: unknown): string {
   const visitType = (type: string, node: Schema, where: Where): string => {
     switch (type) {
       case 'string':
-        return defineStringRule(node, where, MOST_REPETITIONS);
+        return defineStringRule(node, where);
       case 'integer':
         return integerRule(node, where);
       case 'object':
@@ -103,6 +111,7 @@ export function grammarForSchema(schema: unknown): string {
       case 'array':
         return arrayRule(node, where);
       case 'number':
+        return numberRule(node, where);
       case 'boolean':
       case 'null':
         return type;
@@ -115,6 +124,7 @@ export function grammarForSchema(schema: unknown): string {
     const named = node['properties'] ?? {};
     const required = node['required'] ?? [];
     if (!isSchema(named)) throw new SchemaError(`"properties" ${at(where)} must be an object.`);
+    if (!allowsAnyName(node['propertyNames'])) throw unsupported('propertyNames', where);
     if (!isTexts(required)) throw new SchemaError(`"required" ${at(where)} must be a list of names.`);
     const others = Object.fromEntries(required.filter((name) => !(name in named)).map((name) => [name, true]));
     const properties = Object.entries({ ...named, ...others });
@@ -159,28 +169,7 @@ export function grammarForSchema(schema: unknown): string {
     return min > 0 ? `"[" ws ${filled} "]"` : `"[" ws ( ${filled} )? "]"`;
   };
 
-  const root = visit(schema, []);
-  rules.set('root', root);
-  return [...rules].map(([name, expression]) => `${name} ::= ${expression}`).join('\n');
-}
-
-function integerRule(node: Schema, where: Where): string {
-  const [minimum, maximum] = ['minimum', 'maximum'].map((name) => {
-    const value = node[name];
-    if (value !== undefined && typeof value !== 'number') throw new SchemaError(`"${name}" ${at(where)} is no number.`);
-    return value;
-  });
-  if (minimum === undefined && maximum === undefined) return 'integer';
-  if (minimum !== undefined && maximum !== undefined) {
-    const [from, to] = [Math.ceil(minimum), Math.floor(maximum)];
-    if (to < from) throw new SchemaError(`"maximum" ${at(where)} is below "minimum".`);
-    if (to - from < MOST_LISTED_INTEGERS) {
-      return `( ${Array.from({ length: to - from + 1 }, (_, index) => literal(from + index)).join(' | ')} )`;
-    }
-  }
-  if (maximum === undefined && minimum === 0) return 'natural';
-  if (maximum === undefined && minimum === 1) return '[1-9] [0-9]{0,15}';
-  throw unsupported(`minimum and maximum other than 0, 1 or a range of ${MOST_LISTED_INTEGERS}`, where);
+  return visit(schema, []);
 }
 
 function typesOf(node: Schema, where: Where): readonly string[] {
@@ -191,49 +180,8 @@ function typesOf(node: Schema, where: Where): readonly string[] {
   return TYPES.filter((name) => KEYWORDS[name]?.some((keyword) => keyword in node)).slice(0, 1);
 }
 
-/** Throws the error that names the first keyword that is not among these. */
-function only(node: Schema, keywords: readonly string[], where: Where): void {
-  const other = Object.keys(node).find((name) => !keywords.includes(name) && !ANNOTATIONS.has(name));
-  if (other !== undefined) throw unsupported(other, where);
-}
-
-function unsupported(keyword: string, where: Where): SchemaError {
-  return new SchemaError(`"${keyword}" ${at(where)} cannot be enforced by the embedded engine.`);
-}
-
-function at(where: Where): string {
-  return where.length === 0 ? 'at the top' : `at '${where.join('.')}'`;
-}
-
-function countOf(node: Schema, name: string, where: Where): number | null {
-  const value = node[name];
-  if (value === undefined) return null;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_REPETITIONS) return value;
-  throw new SchemaError(`"${name}" ${at(where)} must be a whole number from 0 to ${MOST_REPETITIONS}.`);
-}
-
-function listOf(node: Schema, name: string, where: Where): readonly unknown[] {
-  const value = node[name];
-  if (Array.isArray(value) && value.length > 0) return value as readonly unknown[];
-  throw new SchemaError(`"${name}" ${at(where)} must be a list with at least one element.`);
-}
-
-/** Follows a JSON pointer within the schema; undefined where it leads nowhere. */
-function resolve(schema: unknown, reference: string): unknown {
-  if (!/^#(?:\/|$)/u.test(reference)) return undefined;
-  let found = schema;
-  for (const part of reference.split('/').slice(1)) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    found =
-      typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as Schema)[name] : undefined;
-  }
-  return found;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+/** Names are texts anyway; a schema that says just that comes with every record of some clients. */
+function allowsAnyName(schema: unknown): boolean {
+  if (schema === undefined || schema === true) return true;
+  return isSchema(schema) && Object.entries(schema).every(([key, value]) => key === 'type' && value === 'string');
 }

@@ -1,22 +1,29 @@
 import { SchemaError, type Schema, type Where } from './json-grammar.js';
+import { at, MOST_REPETITIONS } from './schema-reading.js';
 
 const DATE = '[0-9]{4} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | [12] [0-9] | "3" [01] )';
 const TIME =
   '( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{1,6} )? ( "Z" | [-+] ( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] )';
 const HEX = '[0-9a-f]';
+const LABEL = '[A-Za-z0-9]{1,40}';
+const HOST = `${LABEL} ( "." ${LABEL} ){0,3} "." [A-Za-z]{2,12}`;
+const OCTET = '( [1-9]? [0-9] | "1" [0-9] [0-9] | "2" [0-4] [0-9] | "25" [0-5] )';
 /** The formats of strings that can be enforced. */
 const FORMATS: Readonly<Record<string, string>> = {
   date: DATE,
   time: TIME,
   'date-time': `${DATE} "T" ${TIME}`,
+  email: `[A-Za-z0-9_+-]{1,40} ( "." [A-Za-z0-9_+-]{1,40} ){0,2} "@" ${HOST}`,
+  ipv4: `${OCTET} "." ${OCTET} "." ${OCTET} "." ${OCTET}`,
+  uri: String.raw`[a-z] [a-z0-9+.-]{1,15} ":" ( "//" [A-Za-z0-9] )? [A-Za-z0-9._~/?#@!$&'()*+,;=:%-]{1,400}`,
   uuid: `${HEX}{8} "-" ${HEX}{4} "-" ${HEX}{4} "-" ${HEX}{4} "-" ${HEX}{12}`,
 };
 
 export const STRING_KEYWORDS: readonly string[] = ['minLength', 'maxLength', 'format'];
 
 /** A string of a given length or format. Throws SchemaError with one sentence. */
-export function defineStringRule(node: Schema, where: Where, mostRepetitions: number): string {
-  const place = where.length === 0 ? 'at the top' : `at '${where.join('.')}'`;
+export function defineStringRule(node: Schema, where: Where): string {
+  const place = at(where);
   const { format, minLength, maxLength } = node;
   if (format !== undefined) {
     const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
@@ -32,8 +39,8 @@ export function defineStringRule(node: Schema, where: Where, mostRepetitions: nu
   }
   const [min, max] = [minLength, maxLength].map((value) => {
     if (value === undefined) return null;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostRepetitions) return value;
-    throw new SchemaError(`"minLength" and "maxLength" ${place} must be whole numbers from 0 to ${mostRepetitions}.`);
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_REPETITIONS) return value;
+    throw new SchemaError(`"minLength" and "maxLength" ${place} must be whole numbers from 0 to ${MOST_REPETITIONS}.`);
   });
   if (min == null && max == null) return 'string';
   if (max != null && max < (min ?? 0)) throw new SchemaError(`"maxLength" ${place} is below "minLength".`);

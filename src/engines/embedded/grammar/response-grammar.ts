@@ -34,15 +34,23 @@ export function readResponseGrammar(request: GenerationFields): string | null {
   }
 }
 
-/** Hands a grammar to llama.cpp. Throws HttpError 400 when it cannot be read. */
-export async function compileGrammar({ model }: LoadedModel, grammar: string): Promise<LlamaGrammar> {
+/**
+ * Hands a grammar to llama.cpp. Throws HttpError 400 when it cannot be read.
+ * @param field of the request that it comes from
+ */
+export async function compileGrammar(
+  { model }: LoadedModel,
+  grammar: string,
+  field: 'grammar' | 'tools',
+): Promise<LlamaGrammar> {
   try {
     return await model.llama.createGrammar({ grammar });
   } catch {
-    throw new HttpError(
-      400,
-      "'grammar' cannot be read; it must be GBNF with a rule 'root' and without left recursion.",
-    );
+    const why = {
+      grammar: "it must be GBNF with a rule 'root' and without left recursion",
+      tools: 'it is too complex',
+    };
+    throw new HttpError(400, `'${field}' cannot be read; ${why[field]}.`);
   }
 }
 

@@ -1,9 +1,16 @@
 import type { ChoiceResult, Piece } from '../generation/generate.js';
 import type { Timing } from './timing.js';
 
+export interface FinishedCall {
+  readonly name: string;
+  readonly arguments: string;
+}
+
 /** One choice of an answer that is sent as a whole. */
 export interface FinishedChoice {
   readonly text: string;
+  /** Functions to call, with their arguments as JSON. */
+  readonly calls: readonly FinishedCall[];
   readonly tokens: readonly number[];
   readonly result: ChoiceResult;
   readonly timing: Timing;

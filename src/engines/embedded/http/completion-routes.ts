@@ -1,13 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import type { Token } from 'node-llama-cpp';
-import type { AnswerShape, FinishedChoice } from './answer-shape.js';
-import { textsOf, withBeginToken } from '../generation/chat-template.js';
+import type { AnswerShape, FinishedCall, FinishedChoice } from './answer-shape.js';
+import { withBeginToken } from '../generation/chat-template.js';
 import { generate, type ChoiceListener } from '../generation/choices.js';
 import type { GenerationFields } from './generation-fields.js';
 import type { GenerationRequest } from '../generation/generate.js';
+import type { CallPiece } from '../tools/call-reader.js';
+import { allowCalls, checkCalls } from '../tools/call-grammar.js';
+import { planCalls } from '../tools/call-plan.js';
+import { readTools, textsOfTools } from '../tools/tool-request.js';
 import { errorBody } from './http-error.js';
 import { abortOnDisconnect, createEventStream, sendJson } from './http-io.js';
 import { refuseTooLong } from './length-check.js';
+import { textsOf } from './messages.js';
 import { createLlamaShape } from './llama-shape.js';
 import { createOpenAiShape } from './openai-shape.js';
 import { chatSchema, completionSchema, parseBody, type CompletionRequest } from './request-schema.js';
@@ -19,13 +24,19 @@ import { checkTokens } from './token-check.js';
 /** `POST /v1/chat/completions` */
 export async function answerChat(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const fields = parseBody(chatSchema, body);
-  refuseTooLong(service, textsOf(fields.messages));
-  const sampling = readSampling(fields, service.args.defaults);
-  await answer(service, fields, response, ({ template }) => {
-    const chat = template.render(fields);
+  const tools = readTools(fields);
+  refuseTooLong(service, [...textsOf(fields.messages), ...textsOfTools(tools)]);
+  const asked = readSampling(fields, service.args.defaults);
+  if (tools !== null) checkCalls(tools, fields);
+  await answer(service, fields, response, ({ template, loaded: { model } }) => {
+    const chat = template.render(fields, tools?.shown ?? []);
+    const calls = planCalls(model, chat, tools);
+    const sampling =
+      calls === null || asked.grammar === null ? asked : { ...asked, grammar: allowCalls(asked.grammar, calls) };
+    const prompt = calls?.begun === true ? [...chat.tokens, ...calls.open] : chat.tokens;
     const stopStrings = [...sampling.stop, ...chat.stopStrings];
     return {
-      request: { prompt: chat.tokens, sampling, stopTokens: chat.stopTokens, stopStrings },
+      request: { prompt, sampling, stopTokens: chat.stopTokens, stopStrings, calls },
       shape: createOpenAiShape('chat', service.args.alias),
     };
   });
@@ -62,7 +73,7 @@ async function answerText(
   const sampling = readSampling(fields, service.args.defaults);
   await answer(service, fields, response, (active) => {
     const prompt = tokenizePrompt(active, fields.prompt);
-    const request = { prompt, sampling, stopTokens: new Set<Token>(), stopStrings: sampling.stop };
+    const request = { prompt, sampling, stopTokens: new Set<Token>(), stopStrings: sampling.stop, calls: null };
     return { request, shape: createShape(fields, request, active) };
   });
 }
@@ -89,24 +100,36 @@ async function answer(
 type Run = (listener: ChoiceListener) => Promise<Timing>;
 
 async function answerWhole(shape: AnswerShape, choices: number, run: Run): Promise<object> {
-  const texts = Array.from({ length: choices }, () => ({ text: '', tokens: [] as number[] }));
+  const texts = Array.from({ length: choices }, () => ({
+    text: '',
+    calls: [] as FinishedCall[],
+    tokens: [] as number[],
+  }));
   const finished: FinishedChoice[] = [];
   const timing = await run({
-    onPiece({ choice, text, token }) {
+    onPiece({ choice, text, calls, token }) {
       const parts = texts[choice];
       if (parts !== undefined) {
         parts.text += text;
+        addCalls(parts.calls, calls);
         if (token !== null) parts.tokens.push(token);
       }
       return Promise.resolve();
     },
     onEnd(choice, result, ofChoice) {
-      const { text = '', tokens = [] } = texts[choice] ?? {};
-      finished[choice] = { text: text + result.rest, tokens, result, timing: ofChoice };
+      const { text = '', calls = [], tokens = [] } = texts[choice] ?? {};
+      finished[choice] = { text, calls, tokens, result, timing: ofChoice };
       return Promise.resolve();
     },
   });
   return shape.whole(finished, timing);
+}
+
+function addCalls(calls: FinishedCall[], pieces: readonly CallPiece[]): void {
+  for (const { index, name, arguments: piece } of pieces) {
+    const call = calls[index] ?? { name: name ?? '', arguments: '' };
+    calls[index] = { ...call, arguments: call.arguments + piece };
+  }
 }
 
 async function answerStreaming(
@@ -127,15 +150,12 @@ async function answerStreaming(
   try {
     const timing = await run({
       async onPiece(piece, timingSoFar) {
-        if (piece.text === '' && !shape.everyPiece) return;
+        if (piece.text === '' && piece.calls.length === 0 && !shape.everyPiece) return;
         await begin(piece.choice);
         await stream.send(shape.piece(piece, fields.timings_per_token === true ? timingSoFar() : null));
       },
       async onEnd(choice, result, ofChoice) {
         await begin(choice);
-        if (result.rest !== '') {
-          await stream.send(shape.piece({ choice, text: result.rest, token: null, ...result }, null));
-        }
         await stream.send(shape.last(choice, result, ofChoice));
       },
     });

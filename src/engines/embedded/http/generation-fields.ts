@@ -34,8 +34,6 @@ export interface GenerationFields {
   readonly response_format?: Maybe<ResponseFormat>;
   readonly json_schema?: unknown;
   readonly grammar?: Maybe<string>;
-  readonly tools?: Maybe<unknown[]>;
-  readonly tool_choice?: unknown;
 }
 
 export interface ResponseFormat {
@@ -97,6 +95,4 @@ export const generationFields: { readonly [Field in keyof GenerationFields]-?: z
     .nullish(),
   json_schema: z.unknown().optional(),
   grammar: z.string().nullish(),
-  tools: z.array(z.unknown()).nullish(),
-  tool_choice: z.unknown().optional(),
 };

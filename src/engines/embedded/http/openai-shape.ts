@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AnswerShape } from './answer-shape.js';
+import type { AnswerShape, FinishedChoice } from './answer-shape.js';
+import type { Piece } from '../generation/generate.js';
 import { describeTimings, describeUsage } from './timing.js';
 
 /** The answers of `/v1/chat/completions` and `/v1/completions`, with llama-server's timings. */
@@ -20,9 +21,9 @@ export function createOpenAiShape(kind: 'chat' | 'text', model: string): AnswerS
     whole: (choices, timing) => ({
       ...base,
       object: chat ? 'chat.completion' : 'text_completion',
-      choices: choices.map(({ text, result }, index) => ({
+      choices: choices.map(({ text, calls, result }, index) => ({
         index,
-        ...(chat ? { message: { role: 'assistant', content: text, refusal: null } } : { text }),
+        ...(chat ? { message: message(text, calls) } : { text }),
         logprobs: null,
         finish_reason: result.finish,
       })),
@@ -31,8 +32,8 @@ export function createOpenAiShape(kind: 'chat' | 'text', model: string): AnswerS
     }),
     first: (choice) => (chat ? chunk(choice, { delta: { role: 'assistant', content: '' } }, null) : null),
     everyPiece: false,
-    piece: ({ choice, text }, timing) => ({
-      ...chunk(choice, chat ? { delta: { content: text } } : { text }, null),
+    piece: (piece, timing) => ({
+      ...chunk(piece.choice, chat ? { delta: delta(piece) } : { text: piece.text }, null),
       ...(timing !== null && { timings: describeTimings(timing) }),
     }),
     last: (choice, result, timing) => ({
@@ -42,4 +43,26 @@ export function createOpenAiShape(kind: 'chat' | 'text', model: string): AnswerS
     usage: (timing) => ({ ...base, object: chunkObject, choices: [], usage: describeUsage(timing) }),
     farewell: '[DONE]',
   };
+}
+
+function message(text: string, calls: FinishedChoice['calls']): object {
+  const plain = { role: 'assistant', content: calls.length > 0 && text === '' ? null : text, refusal: null };
+  if (calls.length === 0) return plain;
+  return { ...plain, tool_calls: calls.map((call) => ({ id: callId(), type: 'function', function: { ...call } })) };
+}
+
+function delta({ text, calls }: Piece): object {
+  if (calls.length === 0) return { content: text };
+  return {
+    ...(text !== '' && { content: text }),
+    tool_calls: calls.map(({ index, name, arguments: piece }) => ({
+      index,
+      ...(name !== null && { id: callId(), type: 'function' }),
+      function: { ...(name !== null && { name }), arguments: piece },
+    })),
+  };
+}
+
+function callId(): string {
+  return `call_${randomUUID().replaceAll('-', '')}`;
 }

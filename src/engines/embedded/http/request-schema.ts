@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { generationFields, type GenerationFields } from './generation-fields.js';
 import { HttpError } from './http-error.js';
+import { messageSchema, type ChatMessage } from './messages.js';
+import { toolFields, type ToolFields } from './tool-fields.js';
 
 type Maybe<T> = T | null | undefined;
 
-export interface ChatMessage {
-  readonly role: 'system' | 'developer' | 'user' | 'assistant';
-  readonly content: string | { readonly type: 'text'; readonly text: string }[];
-}
-
-/** What goes into a chat template: the messages, and values that the template itself knows. */
-export interface TemplateRequest {
+/** What goes into a chat template: the messages, functions, and values that the template itself knows. */
+export interface TemplateRequest extends ToolFields {
   readonly messages: ChatMessage[];
   readonly chat_template_kwargs?: Maybe<Record<string, unknown>>;
 }
@@ -38,17 +35,9 @@ export interface EmbeddingsRequest {
   readonly encoding_format?: Maybe<'float' | 'base64'>;
 }
 
-const textPart = z.object({
-  type: z.literal('text', 'must be "text": the model reads nothing else'),
-  text: z.string(),
-});
-const content = z.union([z.string(), z.array(textPart)], 'must be a string or a list of text parts');
-const message = z.object({
-  role: z.enum(['system', 'developer', 'user', 'assistant'], 'must be system, user or assistant'),
-  content,
-});
 const templated = {
-  messages: z.array(message).min(1),
+  ...toolFields,
+  messages: z.array(messageSchema).min(1),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
 };
 const tokens = z.array(z.int().min(0)).min(1);

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { textsOf, withBeginToken } from '../generation/chat-template.js';
+import { withBeginToken } from '../generation/chat-template.js';
 import { abortOnDisconnect, sendJson } from './http-io.js';
 import { refuseTooLong } from './length-check.js';
+import { textsOf } from './messages.js';
 import { detokenizeSchema, parseBody, templateSchema, tokenizeSchema } from './request-schema.js';
 import type { Service } from '../service.js';
+import { readTools, textsOfTools } from '../tools/tool-request.js';
 import { checkTokens } from './token-check.js';
 
 /** `POST /tokenize` */
@@ -29,8 +31,9 @@ export async function answerDetokenize(service: Service, body: unknown, response
 /** `POST /apply-template` */
 export async function answerTemplate(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const request = parseBody(templateSchema, body);
-  refuseTooLong(service, textsOf(request.messages));
+  const tools = readTools(request);
+  refuseTooLong(service, [...textsOf(request.messages), ...textsOfTools(tools)]);
   await service.residency.use(abortOnDisconnect(response), ({ template }) => {
-    sendJson(response, 200, { prompt: template.render(request).text });
+    sendJson(response, 200, { prompt: template.render(request, tools?.shown ?? []).text });
   });
 }

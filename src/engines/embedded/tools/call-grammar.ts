@@ -1,0 +1,71 @@
+import { COMMON_RULES, SchemaError, writeGrammar, type Rules } from '../grammar/json-grammar.js';
+import { addSchemaRules } from '../grammar/json-schema-grammar.js';
+import type { GenerationFields } from '../http/generation-fields.js';
+import { HttpError } from '../http/http-error.js';
+import type { CallFormat } from './call-format.js';
+import type { CallPlan } from './call-plan.js';
+import type { FunctionTool, ToolRequest } from './tool-request.js';
+
+/**
+ * A GBNF grammar for calls of functions from the name of the first one on, arguments as their schemas want them.
+ * @param close what may come after the last call
+ */
+export function grammarForCalls(format: CallFormat, { callable, several }: ToolRequest, close: string): string {
+  const rules: Rules = new Map(COMMON_RULES);
+  const calls = callable.map((tool, index) => {
+    const { name } = tool;
+    const parameters = addParameters(rules, tool, `f${index}a`);
+    rules.set(
+      `f${index}`,
+      sequence([text(name + format.beforeArguments(name)), parameters, text(format.afterArguments(name))]),
+    );
+    return `f${index}`;
+  });
+  rules.set('call', calls.join(' | '));
+  const more = several && format.between !== null ? `( ${text(format.between)} call )*` : '';
+  return writeGrammar(rules, sequence(['call', more, close === '' ? '' : `( ${text(close)} )?`]));
+}
+
+/**
+ * Throws HttpError 400 for what cannot be enforced, before any model is woken for it.
+ */
+export function checkCalls({ callable }: ToolRequest, { grammar }: GenerationFields): void {
+  if (grammar != null && grammar !== '') {
+    throw new HttpError(400, "'grammar' and 'tools' cannot be given together; a call has a grammar of its own.");
+  }
+  const rules: Rules = new Map(COMMON_RULES);
+  callable.forEach((tool, index) => addParameters(rules, tool, `f${index}a`));
+}
+
+/**
+ * The grammar of an answer, which may be a call instead.
+ * @param grammar as `writeGrammar` writes it
+ * Throws HttpError 400 where calls and answers begin alike.
+ */
+export function allowCalls(grammar: string, { format, begun }: Pick<CallPlan, 'format' | 'begun'>): string {
+  if (begun) return grammar;
+  if (format.triggersAtStartOnly) {
+    throw new HttpError(
+      400,
+      "'response_format' and 'tools' cannot be given together: this model writes calls as JSON without a mark; set 'tool_choice' to none or required.",
+    );
+  }
+  return `${grammar.replace(/^root ::=/mu, 'answer ::=')}\nroot ::= answer | ${text(format.trigger)}`;
+}
+
+function addParameters(rules: Rules, { name, parameters }: FunctionTool, prefix: string): string {
+  try {
+    return addSchemaRules(rules, parameters, prefix);
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    throw new HttpError(400, `'tools': the parameters of '${name}': ${error.message}`);
+  }
+}
+
+function text(value: string): string {
+  return value === '' ? '' : JSON.stringify(value);
+}
+
+function sequence(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(' ');
+}
