@@ -1,4 +1,4 @@
-import type { ChatModelFunctions, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
+import type { ChatModelFunctions, ChatWrapper, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
 import { HttpError } from '../http/http-error.js';
 import { hasCalls } from '../http/messages.js';
 import type { TemplateRequest } from '../http/request-schema.js';
@@ -88,23 +88,42 @@ function renderWith(
   });
   const contextText = history.fill(state.contextText);
   const text = contextText.toString();
-  const { thought } = wrapper.settings.segments ?? {};
-  const begun = library.LlamaText.isLlamaText(thought?.prefix) ? thought.prefix.toString().trim() : '';
   return {
     text,
     tokens: withBeginToken(model, contextText.tokenize(model.tokenizer)),
-    ...readStops(model, state.stopGenerationTriggers),
+    ...readStops(
+      model,
+      state.stopGenerationTriggers.filter((stop) => !endsThought(wrapper, stop)),
+    ),
     format,
-    thoughtEnd: begun !== '' && text.trimEnd().endsWith(begun) ? (thought?.suffix ?? '').toString() : '',
+    thoughtEnd: endOfThought(library, wrapper, text.trimEnd()),
   };
+}
+
+/** Where a template opens a thought itself, its end is what the library sees after the answer: it ends no answer. */
+function endsThought({ settings }: ChatWrapper, stop: LlamaText): boolean {
+  const { prefix, suffix = '' } = settings.segments?.thought ?? {};
+  const opened = typeof prefix === 'object' && 'type' in prefix;
+  return opened && suffix.toString().trim() !== '' && stop.toString().trim().startsWith(suffix.toString().trim());
+}
+
+function endOfThought({ LlamaText }: Library, { settings }: ChatWrapper, text: string): string {
+  const { prefix, suffix = '' } = settings.segments?.thought ?? {};
+  if (prefix === undefined) return '';
+  const end = suffix.toString();
+  const open =
+    typeof prefix === 'string' || LlamaText.isLlamaText(prefix)
+      ? text.endsWith(prefix.toString().trim())
+      : !text.endsWith(end.trim());
+  return open ? end : '';
 }
 
 function toLibraryFunctions(tools: readonly FunctionTool[]): ChatModelFunctions {
   return Object.fromEntries(
     tools.map(({ name, description, shown }) => [
       name,
-      // Only the model reads it, so that it may be any schema.
-      { ...(description !== null && { description }), params: (shown ?? { type: 'object', properties: {} }) as never },
+      // Some templates fail without a description. Only the model reads the schema, so that it may be any.
+      { description: description ?? '', params: (shown ?? { type: 'object', properties: {} }) as never },
     ]),
   );
 }

@@ -6,6 +6,9 @@ import type { CallFormat } from './call-format.js';
 import type { CallPlan } from './call-plan.js';
 import type { FunctionTool, ToolRequest } from './tool-request.js';
 
+/** More in one answer come from a model that does not find the end. */
+const MOST_CALLS = 32;
+
 /**
  * A GBNF grammar for calls of functions from the name of the first one on, arguments as their schemas want them.
  * @param close what may come after the last call
@@ -22,7 +25,7 @@ export function grammarForCalls(format: CallFormat, { callable, several }: ToolR
     return `f${index}`;
   });
   rules.set('call', calls.join(' | '));
-  const more = several && format.between !== null ? `( ${text(format.between)} call )*` : '';
+  const more = several && format.between !== null ? `( ${text(format.between)} call ){0,${MOST_CALLS - 1}}` : '';
   return writeGrammar(rules, sequence(['call', more, close === '' ? '' : `( ${text(close)} )?`]));
 }
 

@@ -78,8 +78,9 @@ function parseArguments(text: string): unknown {
   }
 }
 
-/** With the quotes that the library may put around it. */
-const STAND_IN = /("9\d{24}"|9\d{24})/u;
+/** With the quotes that the library may put around it, once or twice. */
+const STAND_IN = /("\\"9\d{24}\\""|"9\d{24}"|9\d{24})/u;
+const MARKS = /[\\"]/gu;
 
 /** A number that is nowhere in the conversation. */
 function standIn(): string {
@@ -93,6 +94,6 @@ function fillIn({ SpecialTokensText }: Library, rendered: LlamaText, results: Re
     if (!plain && !(value instanceof SpecialTokensText)) return value;
     const parts = (plain ? value : value.value).split(STAND_IN);
     if (parts.length === 1) return value;
-    return parts.map((part) => results.get(part.replaceAll('"', '')) ?? (plain ? part : new SpecialTokensText(part)));
+    return parts.map((part) => results.get(part.replaceAll(MARKS, '')) ?? (plain ? part : new SpecialTokensText(part)));
   });
 }

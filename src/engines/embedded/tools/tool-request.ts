@@ -37,7 +37,10 @@ const LONGEST_CHAIN = 16;
 export function readTools(fields: ToolFields): ToolRequest | null {
   const { tools, tool_choice: choice, parallel_tool_calls: parallel } = fields;
   if ((fields.functions ?? []).length > 0 || (fields.function_call ?? 'none') !== 'none') {
-    throw new HttpError(400, "'functions' and 'function_call' are not read any more; send 'tools' and 'tool_choice'.");
+    throw new HttpError(
+      400,
+      "'functions' and 'function_call' are OpenAI's old form; send 'tools' and 'tool_choice' instead.",
+    );
   }
   const shown = (tools ?? []).map(({ function: { name, description, parameters } }, index): FunctionTool => {
     const field = `'tools.${index}.function`;

@@ -1,0 +1,32 @@
+/** Chat templates that write calls of functions in the ways that families of models do. */
+
+const turn = (role: string, text: string): string =>
+  `{{ '<|im_start|>' + ${role} + '\\n' }}${text}{{ '<|im_end|>\\n' }}`;
+const opening = `{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`;
+const tools = `{% if tools %}{{ '<|im_start|>system\\nFunctions: ' + (tools | tojson) + '<|im_end|>\\n' }}{% endif %}`;
+
+/** @param call what is written for `call`, a function with its arguments */
+function template(call: string): string {
+  const calls = `{% for item in message.tool_calls %}{% set call = item.function %}${call}{% endfor %}`;
+  const assistant = turn("'assistant'", `{{ message.content or '' }}{% if message.tool_calls %}${calls}{% endif %}`);
+  const tool = turn("'user'", `{{ '<result>' + message.content + '</result>' }}`);
+  const other = turn('message.role', '{{ message.content }}');
+  return (
+    `${tools}{% for message in messages %}{% if message.role == 'assistant' %}${assistant}` +
+    `{% elif message.role == 'tool' %}${tool}{% else %}${other}{% endif %}{% endfor %}${opening}`
+  );
+}
+
+/** Each call between tags, as JSON; several in one answer. */
+export const TAGGED: string = template(
+  `{{ '<tool_call>\\n{"name": "' + call.name + '", "arguments": ' + (call.arguments | tojson) + '}\\n</tool_call>\\n' }}`,
+);
+
+/** Words instead of marks: what random weights may come to by themselves. */
+export const WORDED: string = template(`{{ ' call ' + call.name + ' with ' + (call.arguments | tojson) + ' done.' }}`);
+
+/** Each argument apart, text without quotes. */
+export const APART: string = template(
+  `{{ '<tool_call><function=' + call.name + '>' }}{% for key, value in call.arguments | items %}` +
+    `{{ '<parameter=' + key + '>' + value + '</parameter>' }}{% endfor %}{{ '</function></tool_call>' }}`,
+);
