@@ -28,5 +28,5 @@ export const WORDED: string = template(`{{ ' call ' + call.name + ' with ' + (ca
 /** Each argument apart, text without quotes. */
 export const APART: string = template(
   `{{ '<tool_call><function=' + call.name + '>' }}{% for key, value in call.arguments | items %}` +
-    `{{ '<parameter=' + key + '>' + value + '</parameter>' }}{% endfor %}{{ '</function></tool_call>' }}`,
+    `{{ '<parameter=' + key + '>' }}{{ value }}{{ '</parameter>' }}{% endfor %}{{ '</function></tool_call>' }}`,
 );

@@ -147,6 +147,7 @@ describe('a request with functions', () => {
     const leaving = new AbortController();
     const endless = functionTool('list', 'Lists', {
       type: 'object',
+      required: ['all'],
       properties: { all: { type: 'array', minItems: 999 } },
     });
     const gone = tagged.post(

@@ -1,7 +1,11 @@
 import { SchemaError, type Schema, type Where } from './json-grammar.js';
 import { at, MOST_REPETITIONS } from './schema-reading.js';
 
-const DATE = '[0-9]{4} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | [12] [0-9] | "3" [01] )';
+const DAYS = '( "0" [1-9] | "1" [0-9] | "2" [0-8] )';
+/** Without the 29th of February, which not every year has. */
+const DATE =
+  `[0-9]{4} "-" ( ( "0" [1-9] | "1" [0-2] ) "-" ${DAYS} | ( "0" [13-9] | "1" [0-2] ) "-" ( "29" | "30" )` +
+  ` | ( "0" [13578] | "1" [02] ) "-31" )`;
 const TIME =
   '( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{1,6} )? ( "Z" | [-+] ( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] )';
 const HEX = '[0-9a-f]';
