@@ -30,3 +30,9 @@ export const APART: string = template(
   `{{ '<tool_call><function=' + call.name + '>' }}{% for key, value in call.arguments | items %}` +
     `{{ '<parameter=' + key + '>' }}{{ value }}{{ '</parameter>' }}{% endfor %}{{ '</function></tool_call>' }}`,
 );
+
+/** The model's turn begins within a thought. */
+export const THINKING: string =
+  `{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}{% if message.role == 'assistant' %}` +
+  `{{ '<think>' + (message.reasoning_content or '') + '</think>' }}{% endif %}{{ message.content + '<|im_end|>\\n' }}` +
+  `{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>' }}{% endif %}`;

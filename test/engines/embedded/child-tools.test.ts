@@ -40,11 +40,8 @@ const forms = [
 describe.each(forms)('functions, called %s', (_, running) => {
   it('are called for certain with tool_choice required, with valid arguments', async () => {
     for (const seed of [1, 2, 3, 4]) {
-      const { choices } = await clientOf(running()).chat.completions.create({
-        ...ASKED,
-        seed,
-        tool_choice: 'required',
-      });
+      const request = { ...ASKED, seed, tool_choice: 'required' as const };
+      const { choices } = await clientOf(running()).chat.completions.create(request);
       const [choice] = choices;
       expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { role: 'assistant', content: null } });
       const calls = callsOf(choice?.message);

@@ -63,6 +63,14 @@ describe('numbers within bounds', () => {
     for (const text of ['9007199254740992', '-0', '007', '1.5']) expect(text).not.toMatch(safe);
   });
 
+  it('fit into the format of the schema', () => {
+    const small = toPattern(integerRule({ format: 'int32' }, []));
+    for (const text of ['2147483647', '-2147483648', '0']) expect(text).toMatch(small);
+    for (const text of ['2147483648', '-2147483649']) expect(text).not.toMatch(small);
+    expect(numberRule({ format: 'double' }, [])).toBe('number');
+    expect(() => numberRule({ format: 'colour' }, [])).toThrow(/"format" at the top/u);
+  });
+
   it('are refused where there are none', () => {
     expect(() => integerRule({ minimum: 3, maximum: 2 }, ['a'])).toThrow(/"maximum" at 'a' is below/u);
     expect(() => integerRule({ exclusiveMinimum: 2, exclusiveMaximum: 3 }, [])).toThrow(/leave no whole number/u);

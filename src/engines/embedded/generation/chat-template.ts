@@ -1,4 +1,4 @@
-import type { ChatModelFunctions, ChatWrapper, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
+import type { ChatModelFunctions, LlamaModel, LlamaText, Token } from 'node-llama-cpp';
 import { HttpError } from '../http/http-error.js';
 import { hasCalls } from '../http/messages.js';
 import type { TemplateRequest } from '../http/request-schema.js';
@@ -6,6 +6,7 @@ import type { Library } from '../model/library.js';
 import type { CallFormat } from '../tools/call-format.js';
 import { toLibraryHistory, type LibraryHistory } from '../tools/tool-history.js';
 import type { FunctionTool } from '../tools/tool-request.js';
+import { endOfThought, withoutThought } from './thoughts.js';
 import { createChatWrappers, type CallingWrapper, type ChatWrappers } from './chat-wrappers.js';
 
 /** A conversation as the model wants to see it. */
@@ -93,29 +94,11 @@ function renderWith(
     tokens: withBeginToken(model, contextText.tokenize(model.tokenizer)),
     ...readStops(
       model,
-      state.stopGenerationTriggers.filter((stop) => !endsThought(wrapper, stop)),
+      state.stopGenerationTriggers.map((stop) => withoutThought(library, wrapper, stop)),
     ),
     format,
     thoughtEnd: endOfThought(library, wrapper, text.trimEnd()),
   };
-}
-
-/** Where a template opens a thought itself, its end is what the library sees after the answer: it ends no answer. */
-function endsThought({ settings }: ChatWrapper, stop: LlamaText): boolean {
-  const { prefix, suffix = '' } = settings.segments?.thought ?? {};
-  const opened = typeof prefix === 'object' && 'type' in prefix;
-  return opened && suffix.toString().trim() !== '' && stop.toString().trim().startsWith(suffix.toString().trim());
-}
-
-function endOfThought({ LlamaText }: Library, { settings }: ChatWrapper, text: string): string {
-  const { prefix, suffix = '' } = settings.segments?.thought ?? {};
-  if (prefix === undefined) return '';
-  const end = suffix.toString();
-  const open =
-    typeof prefix === 'string' || LlamaText.isLlamaText(prefix)
-      ? text.endsWith(prefix.toString().trim())
-      : !text.endsWith(end.trim());
-  return open ? end : '';
 }
 
 function toLibraryFunctions(tools: readonly FunctionTool[]): ChatModelFunctions {

@@ -1,7 +1,15 @@
 import { SchemaError, type Schema, type Where } from './json-grammar.js';
 import { at, unsupported } from './schema-reading.js';
 
-export const NUMBER_KEYWORDS: readonly string[] = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+export const NUMBER_KEYWORDS: readonly string[] = [...BOUNDS, 'format'];
+/** How a number is stored, with the least and the greatest whole one that fits; fractions are not told apart. */
+const FORMATS: Readonly<Record<string, readonly [number, number]>> = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  int64: [-Infinity, Infinity],
+  float: [-Infinity, Infinity],
+  double: [-Infinity, Infinity],
+};
 
 /** Beyond these, neighbours are the same number to a client. */
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -40,17 +48,25 @@ export function numberRule(node: Schema, where: Where): string {
 }
 
 function boundsOf(node: Schema, where: Where): Bounds | null {
-  const [minimum, maximum, above, below] = NUMBER_KEYWORDS.map((name) => {
+  const [minimum, maximum, above, below] = BOUNDS.map((name) => {
     const value = node[name];
     if (value === undefined) return null;
     if (typeof value !== 'number') throw new SchemaError(`"${name}" ${at(where)} is no number.`);
     return value;
   });
-  if (minimum == null && maximum == null && above == null && below == null) return null;
-  const from = Math.max(minimum ?? -Infinity, above ?? -Infinity);
-  const to = Math.min(maximum ?? Infinity, below ?? Infinity);
+  const [least, most] = fitting(node['format'], where);
+  const from = Math.max(least, minimum ?? -Infinity, above ?? -Infinity);
+  const to = Math.min(most, maximum ?? Infinity, below ?? Infinity);
+  if (from === -Infinity && to === Infinity) return null;
   if (to < from) throw new SchemaError(`"maximum" ${at(where)} is below "minimum".`);
   return { from, to };
+}
+
+function fitting(format: unknown, where: Where): readonly [number, number] {
+  if (format === undefined) return [-Infinity, Infinity];
+  const range = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (range === undefined) throw unsupported('format', where);
+  return range;
 }
 
 /** The whole numbers within; a bound that is itself excluded is left out. */
