@@ -22,8 +22,29 @@ export const TAGGED: string = template(
   `{{ '<tool_call>\\n{"name": "' + call.name + '", "arguments": ' + (call.arguments | tojson) + '}\\n</tool_call>\\n' }}`,
 );
 
+/** One call at most, as JSON without a mark. */
+export const BARE: string = template(
+  `{% if message.tool_calls | length > 1 %}{{ raise_exception('one call only') }}{% endif %}` +
+    `{{ '{"name": "' + call.name + '", "parameters": ' + (call.arguments | tojson) + '}' }}`,
+);
+
+/** All calls in one list between marks, which are not all of one word. */
+export const LISTED: string = template('')
+  .replace('{% for item in message.tool_calls %}', `{{ '[TOOL_CALLS][' }}{% for item in message.tool_calls %}`)
+  .replace(
+    '{% set call = item.function %}',
+    `{{ '{"name": "' + item.function.name + '", "arguments": ' + (item.function.arguments | tojson) + '}' }}` +
+      `{% if not loop.last %}{{ ', ' }}{% endif %}`,
+  )
+  .replace('{% endfor %}', `{% endfor %}{{ ']' }}`);
+
 /** Words instead of marks: what random weights may come to by themselves. */
 export const WORDED: string = template(`{{ ' call ' + call.name + ' with ' + (call.arguments | tojson) + ' done.' }}`);
+
+/** A control token, which shows in no text, begins a call. */
+export const CONTROLLED: string = template(
+  `{{ '<|im_start|>tool:' + call.name + '\\n' + (call.arguments | tojson) + '<|im_start|>' }}`,
+);
 
 /** Each argument apart, text without quotes. */
 export const APART: string = template(

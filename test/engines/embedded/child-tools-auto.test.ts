@@ -2,20 +2,22 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { APART, TAGGED, WORDED } from './call-templates.js';
+import { APART, CONTROLLED, TAGGED, WORDED } from './call-templates.js';
 import { startSmall, type RunningChild } from './embedded-child.js';
 
 let tagged: RunningChild;
 let worded: RunningChild;
+let controlled: RunningChild;
 let apart: RunningChild;
 beforeAll(async () => {
-  [tagged, worded, apart] = await Promise.all([
+  [tagged, worded, controlled, apart] = await Promise.all([
     startSmall({ 'ctx-size': '4096', parallel: '2', 'chat-template': TAGGED }),
     startSmall({ 'ctx-size': '4096', parallel: '2', 'chat-template': WORDED }),
+    startSmall({ 'ctx-size': '4096', 'chat-template': CONTROLLED }),
     startSmall({ 'ctx-size': '4096', 'chat-template': APART }),
   ]);
 });
-afterAll(() => Promise.all([tagged, worded, apart].map((child) => child[Symbol.asyncDispose]())));
+afterAll(() => Promise.all([tagged, worded, controlled, apart].map((child) => child[Symbol.asyncDispose]())));
 
 interface Answer {
   readonly choices: readonly {
@@ -51,6 +53,16 @@ describe('a model that decides by itself', () => {
     }
   });
 
+  it('does so in each choice and each request for itself, while others go on', async () => {
+    const request = { ...ASKED, temperature: 1.5, logit_bias: [[' call', 5]], n: 3 };
+    const answers = await Promise.all(
+      [1, 2, 3].map((seed) => worded.ask<Answer>('/v1/chat/completions', { ...request, seed })),
+    );
+    for (const { choices } of answers) {
+      expect(choices.map(({ message }) => message.tool_calls)).toMatchObject([CALLED, CALLED, CALLED]);
+    }
+  });
+
   it('streams the same words and the same call', async () => {
     const request = { ...ASKED, temperature: 0, logit_bias: [[' call', 4]] };
     const whole = await worded.ask<Answer>('/v1/chat/completions', request);
@@ -63,6 +75,14 @@ describe('a model that decides by itself', () => {
     expect(b?.message.content).toBe(a?.message.content);
     expect(b?.message.tool_calls).toMatchObject(CALLED);
     expect(b?.finish_reason).toBe(a?.finish_reason);
+  });
+
+  it('is understood by a control token alone', async () => {
+    const { tokens } = await controlled.ask<{ tokens: number[] }>('/tokenize', { content: '<|im_start|>' });
+    const request = { ...ASKED, temperature: 0, logit_bias: { [String(tokens.at(-1))]: 60 } };
+    const { choices } = await controlled.ask<Answer>('/v1/chat/completions', request);
+    expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: CALLED } });
+    expect(choices[0]?.message.content ?? '').not.toContain('im_start');
   });
 
   it('answers in a given form, or calls', async () => {
@@ -153,7 +173,7 @@ it('arguments parse and satisfy the schema, whatever it is', async () => {
       const text = call?.type === 'function' ? call.function.arguments : '';
       expect(schema.safeParse(JSON.parse(text))).toMatchObject({ success: true });
     }),
-    { numRuns: 40, endOnFailure: true },
+    { numRuns: 20, endOnFailure: true },
   );
 }, 60_000);
 

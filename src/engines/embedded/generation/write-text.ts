@@ -58,7 +58,10 @@ export async function writeText(
   if (calls !== null && stoppingWord === calls.format.trigger) {
     const kept = 1 + lengths.findLastIndex((length) => length <= written.length);
     const within = written.slice(lengths[kept - 1] ?? 0);
-    const before = [...tokens.slice(0, kept), ...(within === '' ? [] : model.tokenize(within, false))];
+    const before = [
+      ...tokens.slice(0, kept),
+      ...(within === '' ? [] : model.tokenize(within, false, 'trimLeadingSpace')),
+    ];
     return { kind: 'calls', plan: calls, prompt: [...prompt, ...before, ...calls.open] };
   }
   const rest = assembler.finish();

@@ -27,7 +27,7 @@ export function planCalls(model: LlamaModel, chat: RenderedChat, request: ToolRe
     format,
     names: request.callable.map(({ name }) => name),
     grammar: grammarForCalls(format, request, endOfTurn(model, chat, format.close)),
-    open: model.tokenize((request.required ? chat.thoughtEnd : '') + open, true),
+    open: model.tokenize((request.required ? chat.thoughtEnd : '') + open, true, 'trimLeadingSpace'),
     shown: new Set(model.tokenize(trigger, true).filter((token) => model.isSpecialToken(token))),
     begun: request.required,
   };
