@@ -66,7 +66,7 @@ export const CAPABILITY_NOTES: readonly CapabilityNote[] = [
     fields: { grammar_lazy: truthy, grammar_triggers: filled },
   },
   {
-    what: 'JSON schemas with patterns, conditions and the like, for answers and for functions',
+    what: 'JSON schemas with conditions, patterns that look around and the like, for answers and for functions',
     instead:
       'the schema is refused and the keyword named; `oneOf` means `anyOf`, and where properties are named no others are written',
   },

@@ -34,13 +34,31 @@ const SCHEMAS: readonly (readonly [string, z.ZodType])[] = [
 
 describe('an answer in a given form', () => {
   it.each(SCHEMAS)('satisfies a schema: %s', async (_, schema) => {
-    const json = withoutPatterns(z.toJSONSchema(schema));
+    const json = z.toJSONSchema(schema);
     const format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: json } };
     for (const seed of [1, 2, 3, 4]) {
       const request = { prompt: 'the answer', response_format: format, seed, temperature: 1.5, max_tokens: 400 };
       const { choices } = await child.ask<Completion>('/v1/completions', request);
       expect(choices[0]?.finish_reason).toBe('stop');
       expect(schema.safeParse(JSON.parse(choices[0]?.text ?? ''))).toMatchObject({ success: true });
+    }
+  });
+
+  it.each([
+    String.raw`^\d{4}-\d{2}$`,
+    String.raw`^[A-Z][a-z]{1,5}( [^a-z"\\]{2})?$`,
+    '^(?:yes|no|"quoted"|back\\\\slash)!$',
+    '^https?://[\\w.-]{3,9}/$',
+    '^.{1,3}$|^x+?y{2}$',
+    '^[\\s\\S]{2}é$',
+    '^$',
+  ])('satisfies a pattern: %s', async (pattern) => {
+    const schema = { type: 'object', properties: { text: { type: 'string', pattern } }, required: ['text'] };
+    for (const seed of [1, 2, 3]) {
+      const request = { prompt: 'a', json_schema: schema, seed, temperature: 1.5, max_tokens: 300 };
+      const { choices } = await child.ask<Completion>('/v1/completions', request);
+      const { text } = JSON.parse(choices[0]?.text ?? '') as { text: string };
+      expect(text).toMatch(new RegExp(pattern));
     }
   });
 
@@ -80,7 +98,16 @@ describe('an answer in a given form', () => {
   });
 
   it.each([
-    ['a pattern', { response_format: schemaFormat({ type: 'string', pattern: '^a' }) }, /"pattern" at the top/u],
+    [
+      'looking ahead',
+      { response_format: schemaFormat({ type: 'string', pattern: '^(?=a)' }) },
+      /"pattern" at the top/u,
+    ],
+    [
+      'a pattern and a length that do not go together',
+      { response_format: schemaFormat({ type: 'string', pattern: '^a*$', maxLength: 3 }) },
+      /"pattern together with a length"/u,
+    ],
     ['what is no schema', { response_format: schemaFormat(7) }, /is not an object/u],
     ['no schema', { response_format: { type: 'json_schema' } }, /json_schema.schema/u],
     ['another form', { response_format: { type: 'xml' } }, /must be text, json_object or json_schema/u],
@@ -100,10 +127,4 @@ describe('an answer in a given form', () => {
 
 function schemaFormat(schema: unknown): object {
   return { type: 'json_schema', json_schema: { name: 'answer', schema } };
-}
-
-/** Zod writes a pattern besides the format that says the same. */
-function withoutPatterns(schema: Record<string, unknown>): Record<string, unknown> {
-  const plain = (key: string, value: unknown): unknown => (key === 'pattern' ? undefined : value);
-  return JSON.parse(JSON.stringify(schema, plain)) as Record<string, unknown>;
 }

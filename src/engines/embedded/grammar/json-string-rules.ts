@@ -1,5 +1,6 @@
 import { SchemaError, type Schema, type Where } from './json-grammar.js';
-import { at, MOST_REPETITIONS } from './schema-reading.js';
+import { patternRule } from './json-pattern-rule.js';
+import { at, countOf, unsupported } from './schema-reading.js';
 
 const DAYS = '( "0" [1-9] | "1" [0-9] | "2" [0-8] )';
 /** Without the 29th of February, which not every year has. */
@@ -23,31 +24,37 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: `${HEX}{8} "-" ${HEX}{4} "-" ${HEX}{4} "-" ${HEX}{4} "-" ${HEX}{12}`,
 };
 
-export const STRING_KEYWORDS: readonly string[] = ['minLength', 'maxLength', 'format'];
+export const STRING_KEYWORDS: readonly string[] = ['minLength', 'maxLength', 'format', 'pattern'];
 
-/** A string of a given length or format. Throws SchemaError with one sentence. */
+/** A string of a given length, format or pattern. Throws SchemaError with one sentence. */
 export function defineStringRule(node: Schema, where: Where): string {
-  const place = at(where);
-  const { format, minLength, maxLength } = node;
-  if (format !== undefined) {
-    const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-    if (known === undefined) {
-      throw new SchemaError(
-        `"format" '${typeof format === 'string' ? format : 'that is no name'}' ${place} cannot be enforced; the embedded engine knows ${Object.keys(FORMATS).join(', ')}.`,
-      );
-    }
-    if (minLength !== undefined || maxLength !== undefined) {
-      throw new SchemaError(`"format" ${place} cannot be enforced together with a length.`);
-    }
-    return String.raw`"\"" ${known} "\""`;
-  }
-  const [min, max] = [minLength, maxLength].map((value) => {
-    if (value === undefined) return null;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_REPETITIONS) return value;
-    throw new SchemaError(`"minLength" and "maxLength" ${place} must be whole numbers from 0 to ${MOST_REPETITIONS}.`);
-  });
-  if (min == null && max == null) return 'string';
-  if (max != null && max < (min ?? 0)) throw new SchemaError(`"maxLength" ${place} is below "minLength".`);
-  if (max === 0) return String.raw`"\"\""`;
-  return String.raw`"\"" char{${min ?? 0},${max ?? ''}} "\""`;
+  const { format, pattern } = node;
+  const [min, max] = ['minLength', 'maxLength'].map((name) => countOf(node, name, where));
+  const inside = (): string => {
+    // Where both are given, as some clients do, the format only explains the pattern.
+    if (pattern !== undefined) return patterned(pattern, min ?? 0, max ?? Infinity, where);
+    if (format === undefined) return `char{${min ?? 0},${max ?? ''}}`;
+    if (min != null || max != null) throw unsupported('format together with a length', where);
+    return formatted(format, where);
+  };
+  if (max != null && max < (min ?? 0)) throw new SchemaError(`"maxLength" ${at(where)} is below "minLength".`);
+  if (pattern === undefined && format === undefined && min == null && max == null) return 'string';
+  if (max === 0 && pattern === undefined) return String.raw`"\"\""`;
+  return String.raw`"\"" ${inside()} "\""`;
+}
+
+function formatted(format: unknown, where: Where): string {
+  const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (known !== undefined) return known;
+  const name = typeof format === 'string' ? format : 'that is no name';
+  throw new SchemaError(
+    `"format" '${name}' ${at(where)} cannot be enforced; the embedded engine knows ${Object.keys(FORMATS).join(', ')}.`,
+  );
+}
+
+function patterned(pattern: unknown, min: number, max: number, where: Where): string {
+  const found = typeof pattern === 'string' ? patternRule(pattern) : null;
+  if (found === null) throw unsupported('pattern', where);
+  if (found.least < min || found.most > max) throw unsupported('pattern together with a length', where);
+  return found.rule;
 }
