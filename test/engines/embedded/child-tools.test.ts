@@ -63,7 +63,8 @@ describe.each(forms)('functions, called %s', (_, running) => {
   });
 
   it('stream to the same calls, piece by piece', async () => {
-    const request = { ...ASKED, seed: 7, temperature: 0, tool_choice: 'required' as const, parallel_tool_calls: false };
+    const one = { tools: [weather], tool_choice: 'required' as const, parallel_tool_calls: false };
+    const request = { ...ASKED, ...one, seed: 7, temperature: 0 };
     const client = clientOf(running());
     const whole = await client.chat.completions.create(request);
     const stream = client.chat.completions.stream({ ...request, stream_options: { include_usage: true } });
@@ -122,6 +123,20 @@ describe.each(forms)('functions, called %s', (_, running) => {
     expect(none.prompt).toContain('12 °C');
   });
 
+  it('are shown whole, whatever their schemas say', async () => {
+    const parameters = {
+      $defs: { deep: { type: 'object', properties: { inner: { const: 7 } } } },
+      type: 'object',
+      properties: { either: { anyOf: [{ $ref: '#/$defs/deep' }, { type: 'null' }] }, any: true, open: {} },
+    };
+    const { prompt } = await running().ask<{ prompt: string }>('/apply-template', {
+      messages: [{ role: 'system', content: 'Be brief.' }, ...HISTORY],
+      tools: [functionTool('show', 'Shows it', parameters)],
+    });
+    for (const part of ['anyOf', '#/$defs/deep', 'inner', 'open', 'Shows it']) expect(prompt).toContain(part);
+    expect(prompt.indexOf('Shows it')).toBeLessThan(prompt.indexOf('Weather?'));
+  });
+
   it('may be called again after they have returned', async () => {
     const { choices } = await clientOf(running()).chat.completions.create({
       ...ASKED,
@@ -166,8 +181,8 @@ describe('a request with functions', () => {
     ['another choice', { tool_choice: 'sometimes' }, /^'tool_choice': must be none, auto, required/u],
     ['a choice among none', { tools: [], tool_choice: 'required' }, /^'tool_choice'/u],
     [
-      'a pattern',
-      withParameters({ properties: { a: { type: 'string', pattern: 'x' } } }),
+      'a pattern that looks ahead',
+      withParameters({ properties: { a: { type: 'string', pattern: '(?=x)' } } }),
       /^'tools'.*'f'.*"pattern" at 'properties.a'/u,
     ],
     ['parameters that are no object', withParameters({ type: 'string' }), /^'tools.0.function.parameters'/u],

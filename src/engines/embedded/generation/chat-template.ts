@@ -6,6 +6,7 @@ import type { Library } from '../model/library.js';
 import type { CallFormat } from '../tools/call-format.js';
 import { toLibraryHistory, type LibraryHistory } from '../tools/tool-history.js';
 import type { FunctionTool } from '../tools/tool-request.js';
+import { withToolsInWords } from '../tools/tool-words.js';
 import { endOfThought, withoutThought } from './thoughts.js';
 import { createChatWrappers, type CallingWrapper, type ChatWrappers } from './chat-wrappers.js';
 
@@ -31,6 +32,9 @@ export interface ChatTemplate {
   /** The Jinja source, or null when the model has none and ChatML is used. */
   readonly source: string | null;
 }
+
+/** A conversation without functions. */
+const PLAIN = { format: null, tellsOfTools: false };
 
 /**
  * The template given, else the model's own, else ChatML (as llama-server does).
@@ -65,7 +69,7 @@ export function createChatTemplate(
       try {
         const wrappers = values == null ? usual : create(source, values);
         const calling = tools.length > 0 || hasCalls(messages) ? wrappers.calling() : null;
-        return renderWith(library, model, calling ?? { wrapper: wrappers.plain(), format: null }, history, tools);
+        return renderWith(library, model, calling ?? { ...PLAIN, wrapper: wrappers.plain() }, history, tools);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         throw new HttpError(400, `The chat template cannot render these messages: ${why}`);
@@ -77,15 +81,17 @@ export function createChatTemplate(
 function renderWith(
   library: Library,
   model: LlamaModel,
-  { wrapper, format }: Pick<CallingWrapper, 'wrapper'> & { readonly format: CallFormat | null },
+  { wrapper, format, tellsOfTools }: Omit<CallingWrapper, 'format'> & { readonly format: CallFormat | null },
   history: LibraryHistory,
   tools: readonly FunctionTool[],
 ): RenderedChat {
+  const given = [...history.items];
+  // An answer that has been begun is continued; otherwise an empty one makes the template open the turn.
+  if (given.at(-1)?.type !== 'model') given.push({ type: 'model', response: [''] });
+  const inWords = format !== null && !tellsOfTools && tools.length > 0;
   const state = wrapper.generateContextState({
-    // An answer that has been begun is continued; otherwise an empty one makes the template open the turn.
-    chatHistory:
-      history.items.at(-1)?.type === 'model' ? history.items : [...history.items, { type: 'model', response: [''] }],
-    ...(tools.length > 0 && { availableFunctions: toLibraryFunctions(tools) }),
+    chatHistory: inWords ? withToolsInWords(given, tools, format) : given,
+    ...(tellsOfTools && tools.length > 0 && { availableFunctions: toLibraryFunctions(tools) }),
   });
   const contextText = history.fill(state.contextText);
   const text = contextText.toString();

@@ -13,6 +13,8 @@ export interface ChatWrappers {
 export interface CallingWrapper {
   readonly wrapper: ChatWrapper;
   readonly format: CallFormat;
+  /** Whether the template tells the model of functions; otherwise that is left to words. */
+  readonly tellsOfTools: boolean;
 }
 
 /**
@@ -56,9 +58,9 @@ function createCallingWrapper(
   if (format !== null) {
     const limit = sayFormatLimit(format);
     if (limit !== null) onNotice(limit);
-    return { wrapper: own, format };
+    return { wrapper: own, format, tellsOfTools: true };
   }
-  // The library then tells the model of functions in words, with a form of calls of its own.
+  // The library has a form of calls of its own.
   const wrapper = create('noJinja');
   const common = readCallFormat(library, wrapper);
   if (common === null) throw new Error('The library has no form of its own for calls of functions.');
@@ -66,5 +68,5 @@ function createCallingWrapper(
     `No form for calls of functions could be read from the chat template; the model is told in words to write them as ` +
       `${common.open}NAME${common.beforeArguments('NAME')}{…}${common.afterArguments('NAME')}.`,
   );
-  return { wrapper, format: common };
+  return { wrapper, format: common, tellsOfTools: false };
 }
