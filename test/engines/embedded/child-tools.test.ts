@@ -214,6 +214,14 @@ describe('a request with functions', () => {
     expect(error.message).not.toContain('\n');
   });
 
+  it('is refused for parameters that are nested without end', async () => {
+    const deep = `${'{"default":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+    const body = JSON.stringify({ ...ASKED, ...withParameters({ default: 'DEEP' }) }).replace('"DEEP"', deep);
+    const response = await fetch(`${child.url}/v1/chat/completions`, { method: 'POST', body });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain("'tools.0.function.parameters': is nested too deep.");
+  });
+
   it('has the log say once what the template cannot express', async () => {
     const said = (): readonly string[] => child.lines.filter((line) => line.includes('No form for calls of functions'));
     await clientOf(child).chat.completions.create({ ...ASKED, max_completion_tokens: 2 });

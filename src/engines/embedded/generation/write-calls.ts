@@ -28,6 +28,7 @@ export async function writeCalls(
   let stopType: ChoiceResult['stopType'] = 'limit';
   if (most > 0) {
     const limit = tally.generatedTokens + most;
+    // The sequence holds the prompt of the request already; what has been written since is put right.
     if (prompt !== request.prompt) await prefill(generator, slot, prompt, true, signal);
     const assembler = createTextAssembler(model, prompt, { stops: [], shows: () => true });
     for await (const token of streamTokens(generator, slot, { prompt, sampling, choice, grammar }, tally, signal)) {

@@ -33,6 +33,7 @@ export async function writeText(
   const limit = Math.min(sampling.maxTokens ?? Infinity, contextTokens - prompt.length);
   const assembler = createTextAssembler(model, prompt, textOptions(request));
   const tokens: Token[] = [];
+  /** Characters up to each token; no number is as large as that of a token which ends within one. */
   const lengths: number[] = [];
   let written = '';
   let stopType: ChoiceResult['stopType'] = 'limit';
@@ -56,6 +57,7 @@ export async function writeText(
   }
   const { stoppingWord } = assembler;
   if (calls !== null && stoppingWord === calls.format.trigger) {
+    // The trigger may begin within a token, whose beginning is text then.
     const kept = 1 + lengths.findLastIndex((length) => length <= written.length);
     const within = written.slice(lengths[kept - 1] ?? 0);
     const before = [

@@ -8,7 +8,7 @@ import type { GenerationRequest } from '../generation/generate.js';
 import type { CallPiece } from '../tools/call-reader.js';
 import { allowCalls, checkCalls } from '../tools/call-grammar.js';
 import { planCalls } from '../tools/call-plan.js';
-import { readTools, textsOfTools } from '../tools/tool-request.js';
+import { readTools } from '../tools/tool-request.js';
 import { errorBody } from './http-error.js';
 import { abortOnDisconnect, createEventStream, sendJson } from './http-io.js';
 import { refuseTooLong } from './length-check.js';
@@ -25,7 +25,7 @@ import { checkTokens } from './token-check.js';
 export async function answerChat(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const fields = parseBody(chatSchema, body);
   const tools = readTools(fields);
-  refuseTooLong(service, [...textsOf(fields.messages), ...textsOfTools(tools)]);
+  refuseTooLong(service, [...textsOf(fields.messages), ...(tools?.shown ?? []).map(({ text }) => text)]);
   const asked = readSampling(fields, service.args.defaults);
   if (tools !== null) checkCalls(tools, fields);
   await answer(service, fields, response, ({ template, loaded: { model } }) => {

@@ -5,7 +5,7 @@ import { refuseTooLong } from './length-check.js';
 import { textsOf } from './messages.js';
 import { detokenizeSchema, parseBody, templateSchema, tokenizeSchema } from './request-schema.js';
 import type { Service } from '../service.js';
-import { readTools, textsOfTools } from '../tools/tool-request.js';
+import { readTools } from '../tools/tool-request.js';
 import { checkTokens } from './token-check.js';
 
 /** `POST /tokenize` */
@@ -32,7 +32,7 @@ export async function answerDetokenize(service: Service, body: unknown, response
 export async function answerTemplate(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const request = parseBody(templateSchema, body);
   const tools = readTools(request);
-  refuseTooLong(service, [...textsOf(request.messages), ...textsOfTools(tools)]);
+  refuseTooLong(service, [...textsOf(request.messages), ...(tools?.shown ?? []).map(({ text }) => text)]);
   await service.residency.use(abortOnDisconnect(response), ({ template }) => {
     sendJson(response, 200, { prompt: template.render(request, tools?.shown ?? []).text });
   });

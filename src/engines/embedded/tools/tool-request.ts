@@ -7,6 +7,8 @@ import type { ToolFields } from '../http/tool-fields.js';
 export interface FunctionTool {
   readonly name: string;
   readonly description: string | null;
+  /** All that the model is told of it, as JSON. */
+  readonly text: string;
   /** As it was sent, for the model to read; null for a function without parameters. */
   readonly shown: Schema | null;
   /** What the arguments have to satisfy. */
@@ -47,8 +49,9 @@ export function readTools(fields: ToolFields): ToolRequest | null {
     if (!NAME.test(name)) {
       throw new HttpError(400, `${field}.name': must be 1 to 128 letters, digits or any of _ - . : /.`);
     }
-    const given = parameters ?? null;
-    return { name, description: description ?? null, shown: given, parameters: objectSchema(given, field) };
+    const shown = parameters ?? null;
+    const text = describe({ name, ...(description != null && { description }), parameters: shown ?? {} }, field);
+    return { name, description: description ?? null, text, shown, parameters: objectSchema(shown, field) };
   });
   const twice = shown.find(({ name }, index) => shown.findIndex((other) => other.name === name) !== index);
   if (twice !== undefined) throw new HttpError(400, `'tools': two functions have the name '${twice.name}'.`);
@@ -67,11 +70,13 @@ export function readTools(fields: ToolFields): ToolRequest | null {
   return { shown, callable: [named], required: true, several: false };
 }
 
-/** What the model is told of functions, as texts. */
-export function textsOfTools(request: ToolRequest | null): readonly string[] {
-  return (request?.shown ?? []).map(
-    ({ name, description, shown }) => name + (description ?? '') + JSON.stringify(shown),
-  );
+/** Throws HttpError 400 for a schema that is nested too deep to be written. */
+function describe(tool: object, field: string): string {
+  try {
+    return JSON.stringify(tool);
+  } catch {
+    throw new HttpError(400, `${field}.parameters': is nested too deep.`);
+  }
 }
 
 /** Arguments are an object always, and one without properties where none are named. */
