@@ -55,6 +55,17 @@ describe.each(forms)('functions, called %s', (_, running) => {
     }
   });
 
+  it('have arguments as far as a grammar can say how, where the schema is not strict', async () => {
+    const list = { type: 'array', items: { enum: ['a', 'b'] }, minItems: 2, maxItems: 2, uniqueItems: true };
+    const even = { type: 'integer', minimum: 0, maximum: 9, multipleOf: 2 };
+    const { tools } = withParameters({ properties: { list, even }, required: ['list'], minProperties: 1 });
+    const request = { ...ASKED, tools, tool_choice: 'required' as const };
+    const { choices } = await clientOf(running()).chat.completions.create(request);
+    const [call] = callsOf(choices[0]?.message);
+    const held = z.object({ list: z.array(z.enum(['a', 'b'])).length(2), even: z.int().min(0).max(9).optional() });
+    expect(held.safeParse(JSON.parse(call?.arguments ?? ''))).toMatchObject({ success: true });
+  });
+
   it('are the one that is named, once', async () => {
     const named = { type: 'function' as const, function: { name: 'clock' } };
     const { choices, usage } = await clientOf(running()).chat.completions.create({ ...ASKED, tool_choice: named });
@@ -181,8 +192,8 @@ describe('a request with functions', () => {
     ['another choice', { tool_choice: 'sometimes' }, /^'tool_choice': must be none, auto, required/u],
     ['a choice among none', { tools: [], tool_choice: 'required' }, /^'tool_choice'/u],
     [
-      'a pattern that looks ahead',
-      withParameters({ properties: { a: { type: 'string', pattern: '(?=x)' } } }),
+      'a pattern that looks ahead in a strict schema',
+      withParameters({ properties: { a: { type: 'string', pattern: '(?=x)' } } }, true),
       /^'tools'.*'f'.*"pattern" at 'properties.a'/u,
     ],
     ['parameters that are no object', withParameters({ type: 'string' }), /^'tools.0.function.parameters'/u],
@@ -247,12 +258,17 @@ function clientOf({ url }: RunningChild): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
 }
 
-function functionTool(name: string, description: string, parameters?: Record<string, unknown>): ChatCompletionTool {
-  return { type: 'function', function: { name, description, ...(parameters && { parameters }) } };
+function functionTool(
+  name: string,
+  description: string,
+  parameters?: Record<string, unknown>,
+  strict = false,
+): ChatCompletionTool {
+  return { type: 'function', function: { name, description, strict, ...(parameters && { parameters }) } };
 }
 
-function withParameters(parameters: Record<string, unknown>): object {
-  return { tools: [functionTool('f', '', parameters)] };
+function withParameters(parameters: Record<string, unknown>, strict = false): { tools: ChatCompletionTool[] } {
+  return { tools: [functionTool('f', '', parameters, strict)] };
 }
 
 function callsOf(

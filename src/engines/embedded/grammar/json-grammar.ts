@@ -7,7 +7,21 @@ export type Rules = Map<string, string>;
 
 /** What is wrong with a schema, or what of it cannot be enforced; one sentence. */
 export class SchemaError extends Error {
-  override readonly name = 'SchemaError';
+  override readonly name: string = 'SchemaError';
+}
+
+/** A schema may well say this, but no grammar can. */
+export class UnenforceableError extends SchemaError {
+  override readonly name = 'UnenforceableError';
+  readonly where: Where;
+  /** Without these the rest of the schema can be enforced as far as here. */
+  readonly keywords: readonly string[];
+
+  constructor(message: string, where: Where, keywords: readonly string[]) {
+    super(message);
+    this.where = where;
+    this.keywords = keywords;
+  }
 }
 
 /**

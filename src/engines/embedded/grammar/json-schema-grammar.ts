@@ -157,8 +157,9 @@ export function addSchemaRules(rules: Rules, schema: unknown, prefix: string): s
     const max = countOf(node, 'maxItems', where);
     if ('prefixItems' in node) {
       const items = listOf(node, 'prefixItems', where);
-      if (min > items.length) throw unsupported('minItems above the number of prefixItems', where);
-      if (max !== null && max < items.length) throw unsupported('maxItems below the number of prefixItems', where);
+      if (min > items.length) throw unsupported('minItems above the number of prefixItems', where, ['minItems']);
+      if (max !== null && max < items.length)
+        throw unsupported('maxItems below the number of prefixItems', where, ['maxItems']);
       const parts = items.map((item, index) => visit(item, [...where, 'prefixItems', String(index)]));
       return `"[" ws ${parts.map((part) => `${part} ws`).join(' "," ws ')} "]"`;
     }

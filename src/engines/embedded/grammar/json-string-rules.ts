@@ -1,4 +1,4 @@
-import { SchemaError, type Schema, type Where } from './json-grammar.js';
+import { SchemaError, UnenforceableError, type Schema, type Where } from './json-grammar.js';
 import { patternRule } from './json-pattern-rule.js';
 import { at, countOf, unsupported } from './schema-reading.js';
 
@@ -24,17 +24,18 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: `${HEX}{8} "-" ${HEX}{4} "-" ${HEX}{4} "-" ${HEX}{4} "-" ${HEX}{12}`,
 };
 
-export const STRING_KEYWORDS: readonly string[] = ['minLength', 'maxLength', 'format', 'pattern'];
+const LENGTHS: readonly string[] = ['minLength', 'maxLength'];
+export const STRING_KEYWORDS: readonly string[] = [...LENGTHS, 'format', 'pattern'];
 
 /** A string of a given length, format or pattern. Throws SchemaError with one sentence. */
 export function defineStringRule(node: Schema, where: Where): string {
   const { format, pattern } = node;
-  const [min, max] = ['minLength', 'maxLength'].map((name) => countOf(node, name, where));
+  const [min, max] = LENGTHS.map((name) => countOf(node, name, where));
   const inside = (): string => {
     // Where both are given, as some clients do, the format only explains the pattern.
     if (pattern !== undefined) return patterned(pattern, min ?? 0, max ?? Infinity, where);
     if (format === undefined) return `char{${min ?? 0},${max ?? ''}}`;
-    if (min != null || max != null) throw unsupported('format together with a length', where);
+    if (min != null || max != null) throw unsupported('format together with a length', where, LENGTHS);
     return formatted(format, where);
   };
   if (max != null && max < (min ?? 0)) throw new SchemaError(`"maxLength" ${at(where)} is below "minLength".`);
@@ -47,14 +48,13 @@ function formatted(format: unknown, where: Where): string {
   const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
   if (known !== undefined) return known;
   const name = typeof format === 'string' ? format : 'that is no name';
-  throw new SchemaError(
-    `"format" '${name}' ${at(where)} cannot be enforced; the embedded engine knows ${Object.keys(FORMATS).join(', ')}.`,
-  );
+  const message = `"format" '${name}' ${at(where)} cannot be enforced; the embedded engine knows ${Object.keys(FORMATS).join(', ')}.`;
+  throw new UnenforceableError(message, where, ['format']);
 }
 
 function patterned(pattern: unknown, min: number, max: number, where: Where): string {
   const found = typeof pattern === 'string' ? patternRule(pattern) : null;
   if (found === null) throw unsupported('pattern', where);
-  if (found.least < min || found.most > max) throw unsupported('pattern together with a length', where);
+  if (found.least < min || found.most > max) throw unsupported('pattern together with a length', where, LENGTHS);
   return found.rule;
 }

@@ -1,4 +1,4 @@
-import { SchemaError, type Schema, type Where } from './json-grammar.js';
+import { SchemaError, UnenforceableError, type Schema, type Where } from './json-grammar.js';
 
 /** Keywords that say nothing about which values are valid. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
@@ -14,8 +14,17 @@ export function only(node: Schema, keywords: readonly string[], where: Where): v
   if (other !== undefined) throw unsupported(other, where);
 }
 
-export function unsupported(keyword: string, where: Where): SchemaError {
-  return new SchemaError(`"${keyword}" ${at(where)} cannot be enforced by the embedded engine.`);
+/** @param keywords what would have to be left out, where that is not what is named */
+export function unsupported(
+  keyword: string,
+  where: Where,
+  keywords: readonly string[] = [keyword],
+): UnenforceableError {
+  return new UnenforceableError(
+    `"${keyword}" ${at(where)} cannot be enforced by the embedded engine.`,
+    where,
+    keywords,
+  );
 }
 
 export function at(where: Where): string {
@@ -26,7 +35,9 @@ export function countOf(node: Schema, name: string, where: Where): number | null
   const value = node[name];
   if (value === undefined) return null;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_REPETITIONS) return value;
-  throw new SchemaError(`"${name}" ${at(where)} must be a whole number from 0 to ${MOST_REPETITIONS}.`);
+  const message = `"${name}" ${at(where)} must be a whole number from 0 to ${MOST_REPETITIONS}.`;
+  if (typeof value === 'number' && value > MOST_REPETITIONS) throw new UnenforceableError(message, where, [name]);
+  throw new SchemaError(message);
 }
 
 export function listOf(node: Schema, name: string, where: Where): readonly unknown[] {

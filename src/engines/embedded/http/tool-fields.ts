@@ -12,6 +12,7 @@ export interface ToolFields {
         readonly name: string;
         readonly description?: Maybe<string>;
         readonly parameters?: Maybe<Schema>;
+        readonly strict?: Maybe<boolean>;
       };
     }[]
   >;
@@ -33,6 +34,7 @@ const tool = z.object({
     name: z.string(),
     description: z.string().nullish(),
     parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
   }),
 });
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });

@@ -1,3 +1,4 @@
+import { enforceablePart } from '../grammar/enforceable-part.js';
 import { COMMON_RULES, SchemaError, writeGrammar, type Rules } from '../grammar/json-grammar.js';
 import { addSchemaRules } from '../grammar/json-schema-grammar.js';
 import type { GenerationFields } from '../http/generation-fields.js';
@@ -56,9 +57,9 @@ export function allowCalls(grammar: string, { format, begun }: Pick<CallPlan, 'f
   return `${grammar.replace(/^root ::=/mu, 'answer ::=')}\nroot ::= answer | ${text(format.trigger)}`;
 }
 
-function addParameters(rules: Rules, { name, parameters }: FunctionTool, prefix: string): string {
+function addParameters(rules: Rules, { name, parameters, strict }: FunctionTool, prefix: string): string {
   try {
-    return addSchemaRules(rules, parameters, prefix);
+    return addSchemaRules(rules, strict ? parameters : enforceablePart(parameters), prefix);
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error;
     throw new HttpError(400, `'tools': the parameters of '${name}': ${error.message}`);

@@ -13,6 +13,8 @@ export interface FunctionTool {
   readonly shown: Schema | null;
   /** What the arguments have to satisfy. */
   readonly parameters: Schema;
+  /** Whether what cannot be enforced of them is refused; else the model is told, and not held to it. */
+  readonly strict: boolean;
 }
 
 /** What a request says of functions. */
@@ -44,14 +46,17 @@ export function readTools(fields: ToolFields): ToolRequest | null {
       "'functions' and 'function_call' are OpenAI's old form; send 'tools' and 'tool_choice' instead.",
     );
   }
-  const shown = (tools ?? []).map(({ function: { name, description, parameters } }, index): FunctionTool => {
+  const shown = (tools ?? []).map(({ function: { name, description, parameters, strict } }, index): FunctionTool => {
     const field = `'tools.${index}.function`;
     if (!NAME.test(name)) {
       throw new HttpError(400, `${field}.name': must be 1 to 128 letters, digits or any of _ - . : /.`);
     }
     const shown = parameters ?? null;
     const text = describe({ name, ...(description != null && { description }), parameters: shown ?? {} }, field);
-    return { name, description: description ?? null, text, shown, parameters: objectSchema(shown, field) };
+    return {
+      ...{ name, description: description ?? null, text, shown },
+      ...{ parameters: objectSchema(shown, field), strict: strict ?? false },
+    };
   });
   const twice = shown.find(({ name }, index) => shown.findIndex((other) => other.name === name) !== index);
   if (twice !== undefined) throw new HttpError(400, `'tools': two functions have the name '${twice.name}'.`);
