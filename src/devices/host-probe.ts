@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import type { DeviceReading, InstanceReading } from '../scheduler/events.js';
 import type { Bytes } from '../scheduler/units.js';
@@ -23,10 +23,8 @@ export function createHostProbe(): DeviceProbe {
     capabilities: { total: true, used: true, perProcess: process.platform === 'linux', names: true },
     async sample(trees) {
       const linux = process.platform === 'linux';
-      const [memory, residents] = await Promise.all([
-        readHostMemory(),
-        linux ? Promise.all(trees.map(({ pids }) => readTreeResident(pids))) : [],
-      ]);
+      const memory = await readHostMemory();
+      const residents = linux ? trees.map(({ pids }) => readTreeResident(pids)) : [];
       const fileBytes = residents.reduce((sum, resident) => sum + resident.fileBytes, 0);
       const instances = residents.flatMap((resident, index): InstanceReading[] => {
         const tree = trees[index];
@@ -66,8 +64,8 @@ export function readHostDevice(memory: HostMemory, ourFileBytes: Bytes, attribut
 }
 
 /** What a process tree has resident; processes that have gone hold nothing. */
-async function readTreeResident(pids: readonly number[]): Promise<HostResident> {
-  const residents = await Promise.all(pids.map(readResident));
+function readTreeResident(pids: readonly number[]): HostResident {
+  const residents = pids.map(readResident);
   return {
     privateBytes: residents.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
     fileBytes: residents.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
@@ -75,10 +73,10 @@ async function readTreeResident(pids: readonly number[]): Promise<HostResident> 
 }
 
 /** proc(5), status: cheap to read, unlike smaps, which walks the page tables and holds the process's memory lock. */
-async function readResident(pid: number): Promise<HostResident> {
+function readResident(pid: number): HostResident {
   let status: string;
   try {
-    status = await readFile(`/proc/${pid}/status`, 'utf8');
+    status = readFileSync(`/proc/${pid}/status`, 'utf8');
   } catch {
     return { privateBytes: 0, fileBytes: 0 };
   }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { ProcessTree } from './probe.js';
-import { parseStat, type ProcessRow } from './process-table.js';
+import { readProcessRow, type ProcessRow } from './process-table.js';
 
 /** A process is that many steps from its root at most: chains of launchers are short. */
 const MOST_STEPS = 16;
@@ -45,15 +44,6 @@ export class ProcessOwners {
       if (tree !== undefined) return tree;
       at = row.parent;
     }
-    return null;
-  }
-}
-
-/** Reads from the kernel's memory: it neither waits nor fails but for a process that has gone. */
-export function readProcessRow(pid: number): ProcessRow | null {
-  try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
     return null;
   }
 }

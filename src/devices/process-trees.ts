@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Millis } from '../scheduler/units.js';
 import type { ProcessTree } from './probe.js';
-import { readProcessRow } from './process-owner.js';
-import { findTree, readProcessTable, type ProcessRow } from './process-table.js';
+import { findTree, readProcessRow, readProcessTable, type ProcessRow } from './process-table.js';
 
 /** How long a tree is good for before its processes are asked for their children again. */
 const WALK_MILLIS: Millis = 2000;
