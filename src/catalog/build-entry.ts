@@ -7,6 +7,7 @@ import { MODEL_OPTIONS } from './known-keys.js';
 import { findShards, inspectFiles, type ModelPaths } from './model-files.js';
 import { commaList, type ModelSettings } from './model-settings.js';
 import { findOption, type OptionTable } from './option-table.js';
+import { whyNotTaken } from './option-value.js';
 import { withoutSecrets } from './secrets.js';
 
 /** One model with all that is said of it, every source laid over the one before. */
@@ -53,7 +54,7 @@ export async function buildEntry(draft: ModelDraft, context: BuildContext): Prom
   const { options, secrets } = withoutSecrets(childOptions(settings, context.options), context.options);
   // A child that fetches its model makes the file itself.
   const absentIsFine = !context.needsModelFile || (fetchesModel(settings) && look?.files === null);
-  const invalid = absentIsFine ? null : (problem ?? look?.problem ?? null);
+  const invalid = whyRefused(options, context.options) ?? (absentIsFine ? null : (problem ?? look?.problem ?? null));
   const ctxSize = Number(textOf(settings, 'ctx-size') ?? 0);
   return {
     id: draft.id,
@@ -90,6 +91,15 @@ function childOptions({ options }: ModelSettings, table: OptionTable): ChildOpti
   const said = all.filter(([name, value]) => value !== false || findOption(table, name)?.spec.negatable === true);
   const [model, rest] = [said.filter(([name]) => name === 'model'), said.filter(([name]) => name !== 'model')];
   return [...model, ...rest].map(([name, value]) => ({ name, value }));
+}
+
+/** The first option whose value no child would start with; null: none is known. */
+function whyRefused(options: readonly ChildOption[], table: OptionTable): string | null {
+  for (const { name, value } of options) {
+    const why = typeof value === 'string' ? whyNotTaken(value, findOption(table, name)?.spec.allowed) : null;
+    if (why !== null) return `its option --${name} ${why}`;
+  }
+  return null;
 }
 
 async function pathsOf(

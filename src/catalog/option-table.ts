@@ -1,4 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
+import type { AllowedValues } from './option-value.js';
 
 /** One option that a child understands. */
 export interface OptionSpec {
@@ -13,6 +14,8 @@ export interface OptionSpec {
   readonly env: string | null;
   /** Spellings besides `no-NAME` that turn the value round, without dashes, e.g. `nkvo`. */
   readonly negatedAliases?: readonly string[];
+  /** Absent: it takes what it is given, as far as is known. */
+  readonly allowed?: AllowedValues;
 }
 
 /** What an engine's child accepts; a preset key means what this table makes of it. */

@@ -3,6 +3,7 @@ import type { ChildOption } from './entry.js';
 import { isPresetOnly, isRouterOwned, PRESET_ONLY_KEYS, type PresetOnlyKey } from './known-keys.js';
 import type { ModelSettings } from './model-settings.js';
 import { findOption, nearestOption, type OptionMatch, type OptionTable, truthOf } from './option-table.js';
+import { whyNotTaken } from './option-value.js';
 import type { GrammarNotice, PresetKey, PresetSection } from './preset-grammar.js';
 import { quote } from './quote.js';
 
@@ -83,7 +84,9 @@ function unknownKey(
 function optionValue(match: OptionMatch, { key, value, line }: PresetKey, say: Say): ChildOption['value'] {
   const { spec, negated, negativeVariable } = match;
   if (spec.takesValue) {
-    if (value === '') say(line, `key ${quote(key)} has no value`);
+    const why = whyNotTaken(value, spec.allowed);
+    if (why !== null) say(line, `key ${quote(key)} ${why}: no model starts with it`, `key ${quote(key)} ${why}`);
+    else if (value === '') say(line, `key ${quote(key)} has no value`);
     return value;
   }
   const truth = truthOf(value);

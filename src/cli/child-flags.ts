@@ -1,10 +1,11 @@
 import type { ChildOption } from '../catalog/entry.js';
 import { findOption, nearestOption, type OptionTable } from '../catalog/option-table.js';
+import { whyNotTaken } from '../catalog/option-value.js';
 import { UsageError } from './usage-error.js';
 
 /**
  * Flags that are not the router's are options of every child, as with llama-server. Throws UsageError on one that the
- * engine's children do not have either.
+ * engine's children do not have either, or with a value on which they would not start.
  * @param routerFlags long names without dashes, for "did you mean"
  */
 export function childFlags(
@@ -32,6 +33,8 @@ export function childFlags(
     }
     const value = inline.length > 0 ? inline.join('=') : leftover[(i += 1)];
     if (value === undefined) throw new UsageError(`${flag} needs a value.`);
+    const why = whyNotTaken(value, match.spec.allowed);
+    if (why !== null) throw new UsageError(`${flag} ${why}; no model would start with it.`);
     options.push({ name, value });
   }
   return options;

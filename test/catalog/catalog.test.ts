@@ -151,6 +151,11 @@ describe('a model that cannot be loaded says why', () => {
       { 'models/m.gguf': GOOD, 'presets.ini': '[m]\nmmproj = $/gone.gguf' },
       /gone\.gguf" cannot be used/,
     ],
+    [
+      'a value for all models that none would start with',
+      { 'models/m.gguf': GOOD, 'presets.ini': '[*]\nctx-size = abc' },
+      /^its option --ctx-size takes a number, not "abc"$/,
+    ],
   ])('%s', async (_title, tree, reason) => {
     const catalog = await load(tree);
     const entry = catalog.entries.find(({ id }) => id === 'm');

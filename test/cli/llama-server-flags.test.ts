@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLineSettings } from '../../src/catalog/command-line-settings.js';
+import { findOption } from '../../src/catalog/option-table.js';
 import { childFlags } from '../../src/cli/child-flags.js';
 import { describeProgram } from '../../src/cli/program.js';
 import { parseHelp } from '../../src/engines/llama-server/parse-help.js';
@@ -28,7 +29,8 @@ type Fate = 'the router' | 'every model' | 'refused' | 'ignored, and said so' | 
 function fateOf(flag: string, takesValue: boolean): Fate {
   if (OURS.some(({ long, short }) => long === flag || short === flag)) return 'the router';
   try {
-    const given = childFlags([flag, ...(takesValue ? ['1'] : [])], TABLE, 'llama-server', ROUTER_FLAGS);
+    const word = findOption(TABLE, flag.replace(/^--?/u, ''))?.spec.allowed?.words[0] ?? '1';
+    const given = childFlags([flag, ...(takesValue ? [word] : [])], TABLE, 'llama-server', ROUTER_FLAGS);
     const { settings, notices } = commandLineSettings(given, TABLE);
     if (settings.options.size > 0) return 'every model';
     return notices.some(({ message }) => message.includes('is ignored')) ? 'ignored, and said so' : 'DROPPED';

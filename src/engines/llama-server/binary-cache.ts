@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { OptionTable } from '../../catalog/option-table.js';
 import type { DeviceName } from '../../scheduler/units.js';
 
-const VERSION = 1;
+const VERSION = 2;
 /** Builds that somebody tries out in turn; the one that was not started longest goes first. */
 const PROGRAMS_KEPT = 16;
 
@@ -14,6 +14,7 @@ const option = z.object({
   negatable: z.boolean(),
   env: z.string().nullable(),
   negatedAliases: z.array(z.string()).exactOptional(),
+  allowed: z.object({ numbers: z.boolean(), words: z.array(z.string()) }).exactOptional(),
 });
 
 /** What a program says of itself. */

@@ -1,4 +1,5 @@
 import type { OptionSpec, OptionTable } from '../../catalog/option-table.js';
+import { readAllowedValues } from './allowed-values.js';
 
 /** Where llama.cpp's help puts descriptions; a longer left side has its description on the next line. */
 const DESCRIPTION_COLUMN = 40;
@@ -64,6 +65,10 @@ function readBlock(lines: readonly string[]): OptionSpec | null {
   const negatedAliases = negatable
     ? all.filter((spelling) => !plain.includes(spelling) && spelling !== `no-${name}`)
     : [];
+  const description = [fits ? first.slice(DESCRIPTION_COLUMN) : '', ...lines.slice(1)]
+    .map((line) => line.trim())
+    .join(' ');
+  const allowed = readAllowedValues(values, description);
   return {
     name,
     aliases: all.filter(
@@ -71,7 +76,8 @@ function readBlock(lines: readonly string[]): OptionSpec | null {
     ),
     takesValue: values !== '',
     negatable,
-    env: /\(env: ([A-Z0-9_]+)\)/.exec(lines.join(' '))?.[1] ?? null,
+    env: /\(env: ([A-Z0-9_]+)\)/.exec(description)?.[1] ?? null,
     ...(negatedAliases.length > 0 ? { negatedAliases } : {}),
+    ...(allowed === undefined ? {} : { allowed }),
   };
 }

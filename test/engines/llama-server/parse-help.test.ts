@@ -31,10 +31,18 @@ const HELP = `ggml_cuda_init: found 1 CUDA devices
 `;
 
 it('the table of options is read from a binary’s own help', () => {
+  const allowed = { numbers: true, words: [] };
   expect(parseHelp(HELP)).toEqual([
-    { name: 'ctx-size', aliases: ['c'], takesValue: true, negatable: false, env: 'LLAMA_ARG_CTX_SIZE' },
-    { name: 'n-predict', aliases: ['n', 'predict'], takesValue: true, negatable: false, env: 'LLAMA_ARG_N_PREDICT' },
-    { name: 'cpu-strict', aliases: [], takesValue: true, negatable: false, env: null },
+    { name: 'ctx-size', aliases: ['c'], takesValue: true, negatable: false, env: 'LLAMA_ARG_CTX_SIZE', allowed },
+    {
+      name: 'n-predict',
+      aliases: ['n', 'predict'],
+      takesValue: true,
+      negatable: false,
+      env: 'LLAMA_ARG_N_PREDICT',
+      allowed,
+    },
+    { name: 'cpu-strict', aliases: [], takesValue: true, negatable: false, env: null, allowed },
     {
       name: 'kv-offload',
       aliases: ['kvo'],
@@ -49,6 +57,18 @@ it('the table of options is read from a binary’s own help', () => {
     { name: 'metrics', aliases: [], takesValue: false, negatable: false, env: null },
     { name: 'spec-default', aliases: [], takesValue: false, negatable: false, env: null },
   ]);
+});
+
+it.each([
+  ['-ngl,  --n-gpu-layers N', "a number, 'auto', or 'all'", { numbers: true, words: ['auto', 'all'] }],
+  ['-fa,   --flash-attn [on|off|auto]', 'set it', { numbers: false, words: ['on', 'off', 'auto'] }],
+  ['--pooling {none,mean,cls}', 'pooling', { numbers: false, words: ['none', 'mean', 'cls'] }],
+  ['-ctk,  --cache-type-k TYPE', 'type; allowed values: f16, q8_0', { numbers: false, words: ['f16', 'q8_0'] }],
+  ['-dt,   --defrag-thold N', 'threshold (DEPRECATED)', undefined],
+  ['-m,    --model FNAME', 'path', undefined],
+  ['-dev,  --device <dev1,dev2,..>', 'devices', undefined],
+])('what an option takes is read with it: %s', (left, description, allowed) => {
+  expect(parseHelp(left.padEnd(40) + description)[0]?.allowed).toEqual(allowed);
 });
 
 it('a text that is no help has no options', () => {
