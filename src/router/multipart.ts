@@ -1,4 +1,8 @@
-/** What separates the parts of a multipart form, from its content type; null for any other content type. */
+export function isForm(contentType: string): boolean {
+  return /^\s*multipart\/form-data\s*(?:;|$)/iu.test(contentType);
+}
+
+/** What separates the parts of a multipart form, from its content type; null where it does not say. */
 export function boundaryOf(contentType: string): string | null {
   const found = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]+)"|([^\s;]+))/iu.exec(contentType);
   return found?.[1] ?? found?.[2] ?? null;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boundaryOf, multipartField } from '../../src/router/multipart.js';
+import { requestedModel } from '../../src/router/requested-model.js';
 
 interface Part {
   readonly headers: string;
@@ -48,6 +49,15 @@ describe('the model in a form', () => {
     ['application/json; boundary=abc', null],
   ])('has its boundary in %s', (contentType, boundary) => {
     expect(boundaryOf(contentType)).toBe(boundary);
+  });
+
+  it('is not looked for without a boundary, and what is missing is said', () => {
+    const asked = {
+      contentType: 'Multipart/Form-Data',
+      query: new URLSearchParams(),
+      body: form('b', [field('model', 'a')]),
+    };
+    expect(() => requestedModel(asked)).toThrow(/names no boundary/);
   });
 
   it('is not found in what is no form', () => {
