@@ -174,7 +174,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'race: a reload tells those who wait for a model that is gone',
     file: 'catalog-change.ts',
-    find: `  rejectWaiters(turn, id, unknownModel(id));\n`,
+    find: `  rejectWaiters(turn, id, removedMeanwhile(id));\n`,
     replace: '',
   },
   {

@@ -3,7 +3,7 @@ import type { EventBody } from './events.js';
 import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { watchIdle } from './idle.js';
 import { dropEntry, forgetPinnedEntry, rejectWaiters, wantAtStart, wantPinned } from './queue.js';
-import { unknownModel } from './leases.js';
+import { removedMeanwhile } from './leases.js';
 import { cancelMeasuring, wantMeasured } from './measure.js';
 import type { Model, ModelSpec, Placement } from './state.js';
 import { modelOf, ownModels, patchInstance, patchModel, type Turn } from './turn.js';
@@ -136,7 +136,7 @@ function remove(turn: Turn, id: ModelId): void {
   const model = modelOf(turn.state, id);
   if (model === null) return;
   cancelMeasuring(turn, id);
-  rejectWaiters(turn, id, unknownModel(id));
+  rejectWaiters(turn, id, removedMeanwhile(id));
   dropEntry(turn, id);
   if (model.instance === null) {
     delete ownModels(turn)[id];

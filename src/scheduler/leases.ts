@@ -90,8 +90,16 @@ function grant(turn: Turn, id: ModelId, requests: readonly RequestId[]): void {
   }
 }
 
-export function unknownModel(id: ModelId): Rejection {
-  const message = `model '${id}' is not in the catalog`;
+function unknownModel(id: ModelId): Rejection {
+  return notFound(`model '${id}' is not in the catalog`);
+}
+
+/** The same for those who asked when it still was. */
+export function removedMeanwhile(id: ModelId): Rejection {
+  return notFound(`model '${id}' was removed from its source while the request waited for it`);
+}
+
+function notFound(message: string): Rejection {
   return { status: 404, code: 'model_not_found', message, retryAfterSeconds: null, decision: 0 };
 }
 

@@ -1,7 +1,7 @@
 import { judge, NOTHING_SET_ASIDE, type SetAside, type Verdict } from './admission.js';
 import { carryOut } from './carry-out.js';
 import { sayDuration } from './explain.js';
-import { grantWaiters, takesLeases, unknownModel } from './leases.js';
+import { grantWaiters, removedMeanwhile, takesLeases } from './leases.js';
 import { isLeaving, ledgerOf } from './ledger.js';
 import { awaitsMeasurement } from './measure.js';
 import { dropEntry, rejectWaiters } from './queue.js';
@@ -55,7 +55,7 @@ function entryNear(turn: Turn, id: ModelId, index: number): QueueEntry | null {
 function wantsRoom(turn: Turn, entry: QueueEntry, model: Model): boolean {
   const { model: id } = entry;
   if (model.removed) {
-    rejectWaiters(turn, id, unknownModel(id));
+    rejectWaiters(turn, id, removedMeanwhile(id));
     dropEntry(turn, id);
     return false;
   }

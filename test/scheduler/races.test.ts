@@ -108,7 +108,11 @@ describe('races', () => {
     const waiting = stage.request('a');
     const next = stage.request('b');
     stage.catalog(spec('b', { CUDA0: 14 }));
-    expect(stage.rejected.get(waiting)).toMatchObject({ status: 404, code: 'model_not_found' });
+    expect(stage.rejected.get(waiting)).toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+      message: "model 'a' was removed from its source while the request waited for it",
+    });
     expect(stage.effects).toContainEqual(expect.objectContaining({ type: 'stop', model: 'a', loading: true }));
     expect(stage.did('spawn')).toEqual([]);
     stage.exit('a').sample().ready('b');
