@@ -4,28 +4,39 @@ import Anthropic, { NotFoundError as AnthropicNotFound } from '@anthropic-ai/sdk
 import OpenAI, { APIConnectionTimeoutError, APIUserAbortError, BadRequestError, NotFoundError } from 'openai';
 import { until } from '../support/until.js';
 
-export interface Clients {
+/** The two clients, each for one server. */
+export interface Speaking {
   readonly openai: OpenAI;
   readonly anthropic: Anthropic;
-  readonly url: string;
-  /** A model that speaks, and one that makes vectors. */
-  readonly speaks: string;
-  readonly embeds: string;
 }
 
-interface Check {
+export interface Clients extends Speaking {
+  readonly url: string;
+  /** A model that speaks, one that makes vectors, and one that calls tools. */
+  readonly speaks: string;
+  readonly embeds: string;
+  readonly calls: string;
+  /** Where the child of a model that runs listens itself. */
+  readonly childOf: (model: string) => Promise<string>;
+}
+
+export interface Check {
   readonly name: string;
   /** Throws where anything is not as with llama-server itself. */
   readonly check: (clients: Clients) => Promise<void>;
 }
 
-export function clientsOf(url: string, speaks: string, embeds: string): Clients {
+export function clientsOf(url: string): Speaking {
   const options = { apiKey: 'a-key', maxRetries: 0, timeout: 60_000 };
-  const openai = new OpenAI({ ...options, baseURL: `${url}/v1` });
-  return { openai, anthropic: new Anthropic({ ...options, baseURL: url }), url, speaks, embeds };
+  return {
+    openai: new OpenAI({ ...options, baseURL: `${url}/v1` }),
+    anthropic: new Anthropic({ ...options, baseURL: url }),
+  };
 }
 
-const messages = [{ role: 'user' as const, content: 'What is the weather in Paris?' }];
+export const messages: { role: 'user'; content: string }[] = [
+  { role: 'user', content: 'What is the weather in Paris?' },
+];
 const CITY = {
   type: 'object' as const,
   properties: { city: { type: 'string', enum: ['Paris', 'Rome'] } },
@@ -60,7 +71,6 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
-    // Random weights never come to call one by themselves, and a grammar makes them only once they have begun to.
     name: 'openai offers a tool and tells what it gave, in one piece and in a stream',
     check: async ({ openai, speaks: model }) => {
       const called = {
