@@ -5,6 +5,19 @@ const FILES: readonly (readonly [string, string])[] = [
   ['$HF_HUB_CACHE, $HF_HOME/hub, ~/.cache/huggingface/hub', 'models of Hugging Face; LLAMA_CACHE goes before them'],
 ];
 
+/** Each in the order in which it is looked for. */
+const SECRETS: readonly (readonly [string, string])[] = [
+  [
+    'Keys of clients',
+    '--api-key, else LLAMA_API_KEY; those in the file of --api-key-file, else of LLAMA_ARG_API_KEY_FILE, are good besides',
+  ],
+  ['Token for Hugging Face', '--hf-token, else HF_TOKEN; no file is read for it. A preset may give a model its own'],
+  [
+    'A supervisor that the screen starts',
+    'finds them in the same order: a flag of the screen goes on in the environment, in place of the variable, so that no list of processes shows it. One that runs already keeps what it was started with',
+  ],
+];
+
 const SIGNALS: readonly (readonly [string, string])[] = [
   [
     'SIGINT, SIGTERM',
@@ -46,6 +59,7 @@ export function manPage(program: Command, version: string): string {
     ...program.options.filter(({ hidden }) => !hidden).flatMap(describeOption),
     '.SH COMMANDS',
     ...program.commands.flatMap(describeCommand),
+    ...section('KEYS AND TOKENS', SECRETS),
     ...section('SIGNALS', SIGNALS),
     ...section('FILES', FILES),
     ...section('SHELL COMPLETION', COMPLETION),
