@@ -64,6 +64,12 @@ it.each([
   ['-fa,   --flash-attn [on|off|auto]', 'set it', { numbers: false, words: ['on', 'off', 'auto'] }],
   ['--pooling {none,mean,cls}', 'pooling', { numbers: false, words: ['none', 'mean', 'cls'] }],
   ['-ctk,  --cache-type-k TYPE', 'type; allowed values: f16, q8_0', { numbers: false, words: ['f16', 'q8_0'] }],
+  [
+    '-lm,   --load-mode MODE',
+    'how (default: auto) - mmap: map it - mmap+mlock: and keep it',
+    { numbers: false, words: ['auto', 'mmap', 'mmap+mlock'] },
+  ],
+  ['--type TYPE', 'some type', undefined],
   ['-dt,   --defrag-thold N', 'threshold (DEPRECATED)', undefined],
   ['-m,    --model FNAME', 'path', undefined],
   ['-dev,  --device <dev1,dev2,..>', 'devices', undefined],
