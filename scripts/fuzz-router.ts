@@ -81,9 +81,10 @@ async function leaving(url: string): Promise<void> {
   for (const name of ['small', 'other']) {
     const body = JSON.stringify({ model: name, messages: [], max_tokens: 2 });
     const headers = { 'content-type': 'application/json' };
-    const { status } = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
-    console.log(`${name} answers ${status}`);
-    if (status !== 200) process.exitCode = 1;
+    const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+    const text = await response.text();
+    console.log(`${name} answers ${response.status}${response.ok ? '' : `: ${text}`}`);
+    if (!response.ok) process.exitCode = 1;
   }
   if (left !== 0) process.exitCode = 1;
 }

@@ -16,8 +16,13 @@ export interface FuzzReport {
 /** A request may be one that is never complete; nobody waits longer for its answer. */
 const ANSWER_MILLIS = 400;
 const AT_ONCE = 16;
+/** What chance has blocked is opened again after so many requests, or the rest would only ever be refused. */
+const UNBLOCKED_EVERY = 200;
 
-/** Sends random requests to a router, each on a connection of its own. The same seed sends the same. */
+/**
+ * Sends random requests to a router of the models `small` and `other`, each on a connection of its own. The same seed
+ * sends the same.
+ */
 export async function fuzzRouter(url: string, pid: number, seed: number, runs: number): Promise<FuzzReport> {
   const random = new Random(seed);
   const statuses: Record<string, number> = {};
@@ -28,6 +33,7 @@ export async function fuzzRouter(url: string, pid: number, seed: number, runs: n
     while (sent < runs) {
       sent += 1;
       if (sent === Math.ceil(runs / 5)) rssBefore = rssOf(pid);
+      if (sent % UNBLOCKED_EVERY === 0) await unblock(url);
       const request = randomRequest(random);
       const answer = await exchange(url, request);
       const status = Number(/^HTTP\/1\.1 (\d{3})/u.exec(answer)?.[1] ?? 0);
@@ -38,7 +44,15 @@ export async function fuzzRouter(url: string, pid: number, seed: number, runs: n
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, sender));
+  await unblock(url);
   return { statuses, faults, rssBytes: [rssBefore, rssOf(pid)] };
+}
+
+async function unblock(url: string): Promise<void> {
+  for (const model of ['small', 'other']) {
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`${url}/supervisor/unblock`, { method: 'POST', headers, body: JSON.stringify({ model }) });
+  }
 }
 
 /** Resident bytes of a process (Linux; 0 elsewhere). */
