@@ -1,5 +1,6 @@
 import type { ChildOption } from '../catalog/entry.js';
 import { findOption, nearestOption, type OptionTable } from '../catalog/option-table.js';
+import { isRouterOwned } from '../catalog/known-keys.js';
 import { whyNotTaken } from '../catalog/option-value.js';
 import { UsageError } from './usage-error.js';
 
@@ -38,6 +39,17 @@ export function childFlags(
     options.push({ name, value });
   }
   return options;
+}
+
+/**
+ * Children read llama-server's variables too, before their flags. Throws UsageError for a value on which none would start.
+ */
+export function checkChildVariables(environment: NodeJS.ProcessEnv, table: OptionTable): void {
+  for (const { env, allowed } of table) {
+    const value = env === null || isRouterOwned(env) ? undefined : environment[env];
+    const why = value === undefined ? null : whyNotTaken(value, allowed);
+    if (why !== null) throw new UsageError(`${env ?? ''} ${why}; no model would start with it.`);
+  }
 }
 
 function unknownFlag(

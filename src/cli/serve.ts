@@ -10,6 +10,7 @@ import { withoutSecrets } from '../catalog/secrets.js';
 import { SourceWatch } from '../catalog/source-watch.js';
 import { writeSampleModels } from '../catalog/sample-models/sample-models.js';
 import { toModelSpec } from '../catalog/spec-of-entry.js';
+import { LLAMA_SERVER_OPTIONS } from '../catalog/llama-server-options.js';
 import { createProbes, type CombinedProbe } from '../devices/combined-probe.js';
 import { chooseEngine, type ChosenEngine } from '../engines/choose-engine.js';
 import { BinaryCache } from '../engines/llama-server/binary-cache.js';
@@ -28,7 +29,7 @@ import { PinStore } from '../supervisor/pins.js';
 import { steadyClock } from '../supervisor/steady-clock.js';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.js';
 import { writeAtomically } from '../supervisor/write-atomically.js';
-import { childFlags } from './child-flags.js';
+import { checkChildVariables, childFlags } from './child-flags.js';
 import { returnWhatIsFreed } from './freed-memory.js';
 import { isLoopback, listenAt, listenOnSocket } from './listen.js';
 import { OwnerWatch } from './owner-watch.js';
@@ -65,6 +66,8 @@ export async function startServing(
   paths: Paths,
   say: (line: string) => void,
 ): Promise<Serving> {
+  // With a bad one a llama-server does not even say what it is.
+  if (flags.engine !== 'sim') checkChildVariables(process.env, LLAMA_SERVER_OPTIONS);
   const binaries = await BinaryCache.open(paths.binaries);
   const { engine, sim } = await asUsage(chooseEngine({ ...engineChoice(flags, paths), binaries }));
   const commandLine = childFlags(leftover, engine.options, engine.name, routerFlags);

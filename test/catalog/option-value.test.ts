@@ -3,7 +3,7 @@ import { LLAMA_SERVER_OPTIONS } from '../../src/catalog/llama-server-options.js'
 import { findOption } from '../../src/catalog/option-table.js';
 import { whyNotTaken } from '../../src/catalog/option-value.js';
 import { readPresetText } from '../../src/catalog/preset-source.js';
-import { childFlags } from '../../src/cli/child-flags.js';
+import { checkChildVariables, childFlags } from '../../src/cli/child-flags.js';
 
 const why = (option: string, value: string): string | null =>
   whyNotTaken(value, findOption(LLAMA_SERVER_OPTIONS, option)?.spec.allowed);
@@ -47,6 +47,12 @@ test('on the command line it is refused before anything starts', () => {
   expect(given('--ctx-size', 'abc')).toThrow('--ctx-size takes a number, not "abc"; no model would start with it.');
   expect(given('-fa=maybe')).toThrow('-fa takes on, off or auto, not "maybe"');
   expect(given('-c', '0')()).toEqual([{ name: 'ctx-size', value: '0' }]);
+});
+
+test('so is one in a variable that children read', () => {
+  const given = (environment: NodeJS.ProcessEnv) => () => checkChildVariables(environment, LLAMA_SERVER_OPTIONS);
+  expect(given({ LLAMA_ARG_CTX_SIZE: 'abc' })).toThrow('LLAMA_ARG_CTX_SIZE takes a number, not "abc"');
+  expect(given({ LLAMA_ARG_CTX_SIZE: '4096', LLAMA_ARG_PORT: 'abc', LLAMA_ARG_MODEL: 'abc' })).not.toThrow();
 });
 
 test('in a preset it has a notice with its line, and is a fault that a file under way may have', () => {
