@@ -124,11 +124,15 @@ function report(when: string, { name }: Served, tried: readonly Round[], quiet: 
   const share = ((100 * waited) / (ran + waited)).toFixed(0);
   console.log(
     `  ${when.padEnd(14)} ${name} ran ${ran.toFixed(0)} ms, and waited ${waited.toFixed(0)} ms (${share} %) for a processor; ` +
-      (quiet.length > 0
-        ? `${quiet.length} of ${tried.length} rounds count: in the others somebody else used the machine`
-        : 'somebody else used the machine in every round: this says little'),
+      countedOf(tried.length, quiet.length),
   );
   return added[P99] ?? NaN;
+}
+
+function countedOf(tried: number, quiet: number): string {
+  if (quiet === tried) return 'the machine was ours';
+  if (quiet === 0) return 'somebody else used the machine in every round: this says little';
+  return `${quiet} of ${tried} rounds count: in the others somebody else used the machine`;
 }
 
 /** How long the main thread of a process has run, and how long it could have run but had no processor (Linux). */
