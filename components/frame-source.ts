@@ -1,7 +1,7 @@
 import type { Millis } from '../src/client/types.js';
 import type { DomainStore } from '../src/store/domain-store.js';
 import type { ScreenStore } from '../src/store/screen-store.js';
-import { keyTexts } from './keys/commands.js';
+import { keyTexts } from './keys/key-texts.js';
 import { drawFrame, NO_MEMORY, type FrameMemory } from './layout/frame.js';
 import { waitingRow } from './layout/title.js';
 import { themeOf } from './theme/choose-theme.js';
@@ -49,9 +49,7 @@ export function createFrameSource(
     const { columns } = viewport;
     const theme: Theme = themeOf(name, options.hasColours);
     if (seen === null) {
-      return [
-        paintRow(waitingRow(options.hostLabel, domain.getState().connection, columns, options.glyphs.cut), theme),
-      ];
+      return [paintRow(waitingRow(options.hostLabel, domain.getState(), columns, options.glyphs.cut), theme)];
     }
     const frame = drawFrame(seen, keyTexts(seen), memory);
     memory = frame.memory;

@@ -1,11 +1,11 @@
-import type { Millis, SupervisorClient } from '../src/client/types.js';
-import type { DomainStore } from '../src/store/domain-store.js';
+import type { Millis, SupervisorClient, SupervisorEnd } from '../src/client/types.js';
+import { unexpectedEnd, type DomainStore } from '../src/store/domain-store.js';
 import { say, type ScreenStore } from '../src/store/screen-store.js';
-import { countText } from './text/format.js';
+import { clockText, countText, endText } from './text/format.js';
 
 /** How a screen has ended, and what there is to tell the user on the restored terminal. */
 export interface ScreenOutcome {
-  readonly reason: 'detached' | 'stopped' | 'left' | 'disconnected' | 'signal';
+  readonly reason: 'detached' | 'stopped' | 'left' | 'disconnected' | 'signal' | 'start-again';
   readonly message: string | null;
 }
 
@@ -17,6 +17,8 @@ export interface Leaving {
   detach(): void;
   leave(): void;
   stopAll(): void;
+  /** The supervisor has ended; whoever runs this screen starts it once more, and a new screen. */
+  startAgain(): void;
   close(): void;
 }
 
@@ -60,7 +62,9 @@ export function createLeaving(
     },
     leave() {
       const { connection } = domain.getState();
-      if (screen.getState().stopping) {
+      const end = unexpectedEnd(domain.getState());
+      if (end !== null) finish({ reason: 'disconnected', message: `${endSentence(end)} Its log: ${end.log}` });
+      else if (screen.getState().stopping) {
         finish({ reason: 'left', message: 'The supervisor is still stopping its models.' });
       } else if (connection.state === 'live') finish({ reason: 'left', message: null });
       else {
@@ -82,8 +86,16 @@ export function createLeaving(
         }
       });
     },
+    startAgain() {
+      const end = unexpectedEnd(domain.getState());
+      if (end !== null) finish({ reason: 'start-again', message: `${endSentence(end)} It is started again.` });
+    },
     close: end,
   };
+}
+
+function endSentence(end: SupervisorEnd): string {
+  return `The supervisor ended at ${clockText(end.at)} (${endText(end)}).`;
 }
 
 /** What the promise brings, or null when that takes too long. */

@@ -7,9 +7,10 @@ import { copySequence } from './clipboard.js';
 import { createFrameSource, type FrameSource } from './frame-source.js';
 import type { CommandContext } from './keys/command.js';
 import { dispatchKey, dispatchPaste } from './keys/dispatch.js';
-import { actOn } from './keys/model-commands.js';
+import { actOn } from './keys/act-on.js';
 import { createLeaving, type ScreenOutcome } from './leave.js';
 import { createLinearSource } from './linear/linear-source.js';
+import { askAboutTheEnd } from './ask-about-the-end.js';
 import { readLogs } from './log-reader.js';
 import type { ScreenOptions } from './view.js';
 
@@ -78,8 +79,10 @@ export function createSession(options: SessionOptions): Session {
           return leaving.leave();
         case 'stop-all':
           return leaving.stopAll();
+        case 'start-again':
+          return leaving.startAgain();
         case 'confirm':
-          if (dialog?.kind === 'confirm') actOn(context, dialog.action, dialog.model);
+          if (dialog?.kind === 'confirm') actOn(context, dialog.action, dialog.model, dialog.request);
           return;
         case 'cancel':
           return;
@@ -103,7 +106,11 @@ export function createSession(options: SessionOptions): Session {
     press: guarded(dispatchKey),
     paste: guarded(dispatchPaste),
     start() {
-      ends = [readLogs(client, screen), feedDomainStore(domain, client, () => screen.getState().refreshMillis)];
+      ends = [
+        readLogs(client, screen),
+        askAboutTheEnd(domain, screen),
+        feedDomainStore(domain, client, () => screen.getState().refreshMillis),
+      ];
     },
     close() {
       for (const end of ends) end();

@@ -9,10 +9,12 @@ import type {
   RecordedPosition,
   Snapshot,
   Source,
+  SupervisorEnd,
 } from '../src/client/types.js';
-import { isAnotherSupervisor, type Connection, type DomainState } from '../src/store/domain-store.js';
+import { isAnotherSupervisor, unexpectedEnd, type Connection, type DomainState } from '../src/store/domain-store.js';
 import type { PaneId, ScreenState } from '../src/store/screen-store.js';
 import { orderModels } from './lists/order.js';
+import { stateOf } from './text/model-state.js';
 import { matcher } from './lists/filter.js';
 import { modelMarks, type ModelMark } from './theme/model-marks.js';
 import type { Glyphs } from './theme/glyphs.js';
@@ -38,6 +40,8 @@ export interface ScreenView {
   readonly options: ScreenOptions;
   readonly screen: ScreenState;
   readonly connection: Connection;
+  /** How the supervisor that this screen has started ended, without having been told to; null: it runs. */
+  readonly ended: SupervisorEnd | null;
   readonly snapshot: Snapshot;
   /** The supervisor's clock. */
   readonly now: Millis;
@@ -82,6 +86,7 @@ export function makeView(
     options: isAnotherSupervisor(known) ? { ...options, ownsSupervisor: false } : options,
     screen,
     connection: known.connection,
+    ended: unexpectedEnd(known),
     snapshot,
     now: shownNow,
     silentMillis: known.heardAt === null || known.position !== null ? 0 : localNow - known.heardAt,
@@ -97,7 +102,12 @@ export function makeLists(snapshot: Snapshot, screen: Pick<ScreenState, 'filter'
   return {
     devices: snapshot.devices,
     models: orderModels(
-      snapshot.models.filter((model) => matches(`${model.id} ${model.aliases.join(' ')} ${model.word}`)),
+      {
+        models: snapshot.models.filter((model) =>
+          matches(`${model.id} ${model.aliases.join(' ')} ${stateOf(model, snapshot).word}`),
+        ),
+        queue: snapshot.queue,
+      },
       screen.sort,
     ),
     queue: snapshot.queue.filter((entry) => matches(`${entry.model} ${entry.why}`)),

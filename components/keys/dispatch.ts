@@ -1,4 +1,4 @@
-import { openDialog, rememberCommand, say, type LineInput } from '../../src/store/screen-store.js';
+import { openDialog, rememberCommand, say, type Dialog, type LineInput } from '../../src/store/screen-store.js';
 import { isTooSmall } from '../layout/allot.js';
 import { questionOf, type Answer } from '../layout/dialog.js';
 import { withoutLastCharacter } from '../text/width.js';
@@ -8,15 +8,16 @@ import type { Command, CommandContext, Invocation } from './command.js';
 import { COMMANDS, commandForKey } from './commands.js';
 import { keyLabel, typedText } from './key-names.js';
 import { targetModelView } from './targets.js';
-import { actOn } from './model-commands.js';
+import { actOn } from './act-on.js';
 import { searchLog } from './log-commands.js';
-import { complete, understand, whyNotHere } from './palette.js';
+import { complete, understand, whyNoCompletion, whyNotHere } from './palette.js';
 
 /** Does what a key stands for: an open question has the keys first, then a line being typed, then the commands. */
 export function dispatchKey(context: CommandContext, key: string): void {
   const view = context.view();
   if (view === null) {
     if (key === 'q' || key === 'ctrl+c' || key === 'escape') context.answer('leave', null);
+    if (key === 'a') context.answer('start-again', null);
     return;
   }
   if (view.screen.dialog !== null) return answerDialog(context, view, key);
@@ -87,7 +88,7 @@ function answerDialog(context: CommandContext, view: ScreenView, key: string): v
 function answerOf(
   key: string,
   choices: ReturnType<typeof questionOf>['choices'],
-  dialog: 'leave' | 'confirm',
+  dialog: Dialog['kind'],
   view: ScreenView,
 ): Answer | null {
   switch (key) {
@@ -98,7 +99,7 @@ function answerOf(
     case 'ctrl+c':
       // Twice stops what this screen has started; what was there before it stays.
       if (dialog === 'confirm') return 'cancel';
-      return view.options.ownsSupervisor ? 'stop-all' : 'leave';
+      return view.options.ownsSupervisor && dialog === 'leave' ? 'stop-all' : 'leave';
     default:
       return choices.find((choice) => choice.key === key)?.answer ?? null;
   }
@@ -118,7 +119,7 @@ function typeKey(context: CommandContext, view: ScreenView, key: string): void {
       if (input.kind === 'search') searchLog(context, view, input.text);
       return;
     case 'tab':
-      if (input.kind === 'command') setInput(context, complete(input.text, COMMANDS, view));
+      if (input.kind === 'command') completeInput(context, view, input.text);
       return;
     case 'up':
     case 'down':
@@ -135,6 +136,12 @@ function typeKey(context: CommandContext, view: ScreenView, key: string): void {
   }
 }
 
+function completeInput(context: CommandContext, view: ScreenView, text: string): void {
+  setInput(context, complete(text, COMMANDS, view));
+  const why = whyNoCompletion(text, COMMANDS, view);
+  if (why !== null) say(context.screen, 'bad', why);
+}
+
 function setInput(context: CommandContext, text: string): void {
   const { input } = context.screen.getState();
   if (input === null) return;
@@ -143,7 +150,9 @@ function setInput(context: CommandContext, text: string): void {
   const before = input.recall === undefined ? input.before : '';
   // A filter shows at once what it leaves.
   context.screen.setState(
-    input.kind === 'filter' ? { input: { ...line, text }, filter: text } : { input: { ...line, text, before } },
+    input.kind === 'filter'
+      ? { input: { ...line, text }, filter: text }
+      : { input: { ...line, text, before }, message: null },
   );
 }
 

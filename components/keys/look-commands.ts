@@ -70,6 +70,18 @@ export const LOOK_COMMANDS: readonly Command[] = [
     },
   },
   {
+    name: 'notices',
+    keys: ['i'],
+    group: 'look',
+    help: 'all that you should know: surprises in presets with file and line, probes that fail, a lost connection',
+    hint: null,
+    acts: false,
+    needs: null,
+    takes: null,
+    available: always,
+    run: (context) => openPage(context.screen, { kind: 'notices' }),
+  },
+  {
     name: 'logs',
     keys: ['L'],
     group: 'look',

@@ -1,31 +1,11 @@
-import type { Ability, Millis, ModelView, OperatorAction } from '../../src/client/types.js';
-import { openDialog, openPage, say } from '../../src/store/screen-store.js';
-import { cleanText } from '../text/clean.js';
-import { withoutName } from '../text/format.js';
-import { cutMiddle } from '../text/width.js';
+import type { Ability, ModelView, OperatorAction } from '../../src/client/types.js';
+import { openDialog, openPage } from '../../src/store/screen-store.js';
 import type { ScreenView } from '../view.js';
+import { actOn } from './act-on.js';
 import type { Command, CommandContext, Invocation } from './command.js';
 import { reload } from './reload.js';
+import { cancelsOne } from './request-commands.js';
 import { targetModel, targetModelView } from './targets.js';
-
-/** A name that is longer would leave no room for what is to be said of it. */
-const NAME_CELLS = 18;
-
-/** An answer that takes longer than this is worth a word. */
-const ANSWER_MILLIS: Millis = 2_000;
-
-/** Tells the supervisor to do something to a model, and the user how it went; also that there is no answer. */
-export function actOn(context: CommandContext, action: OperatorAction, model: string): void {
-  const what = `${action} ${cutMiddle(cleanText(model), NAME_CELLS, context.options.glyphs.cut)}`;
-  const waiting = setTimeout(() => {
-    say(context.screen, 'bad', `${what}: no answer yet`, Infinity);
-  }, ANSWER_MILLIS);
-  void context.client.act(action, model).then((result) => {
-    clearTimeout(waiting);
-    if (result.ok) say(context.screen, 'good', `${what}: accepted`);
-    else say(context.screen, 'bad', `${what}: ${withoutName(result.message.replace(`model '${model}' `, ''), model)}`);
-  });
-}
 
 interface ActionText {
   readonly name: Ability & OperatorAction;
@@ -38,7 +18,7 @@ interface ActionText {
 function action(
   { name, key, hint, help }: ActionText,
   possible: (model: ModelView, view: ScreenView) => boolean,
-  run: (context: CommandContext, model: ModelView, how: Invocation) => void,
+  run: (context: CommandContext, model: ModelView, how: Invocation, view: ScreenView) => void,
 ): Command {
   return {
     name,
@@ -55,7 +35,7 @@ function action(
     },
     run: (context, view, how) => {
       const model = targetModelView(view);
-      if (model !== null) run(context, model, how);
+      if (model !== null) run(context, model, how, view);
     },
   };
 }
@@ -100,10 +80,11 @@ export const MODEL_COMMANDS: readonly Command[] = [
       name: 'cancel',
       key: 'c',
       hint: 'cancel',
-      help: 'cancel the requests for the model; asks before it cuts off answers',
+      help: 'cancel the requests for the model, or the one that is selected in their list; asks before it cuts off answers',
     },
     (model, view) => model.requests > 0 || isQueued(view, model),
-    (context, model) => {
+    (context, model, how, view) => {
+      if (how.key !== null && cancelsOne(context, view, model.id)) return;
       if (model.requests > 0) openDialog(context.screen, { kind: 'confirm', action: 'cancel', model: model.id });
       else actOn(context, 'cancel', model.id);
     },

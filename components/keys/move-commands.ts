@@ -1,5 +1,6 @@
 import { focusNextPane, focusPane, PANES, select, type PaneId } from '../../src/store/screen-store.js';
 import { listIds, selectedIndex, type ScreenView } from '../view.js';
+import { moveRequest } from './request-commands.js';
 import type { Command, CommandContext } from './command.js';
 import { moveLog } from './log-commands.js';
 
@@ -16,6 +17,7 @@ const PANE_OF_DIGIT: Readonly<Record<string, PaneId>> = {
 function moveBy(context: CommandContext, view: ScreenView, by: number): void {
   const { page, scroll, focus } = context.screen.getState();
   if (page?.kind === 'logs') return moveLog(context, view, by);
+  if (page?.kind === 'requests') return moveRequest(context, view, by);
   if (page !== null) {
     const wanted = Number.isFinite(by) ? scroll + by : by > 0 ? Number.MAX_SAFE_INTEGER : 0;
     context.screen.setState({ scroll: Math.max(0, wanted) });

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { refusalOf } from '../../src/client/sources.js';
 import type { ModelId } from '../../src/client/types.js';
-import { cleanText } from '../text/clean.js';
+import { visibleText } from '../text/clean.js';
 import { offers, type ScreenView } from '../view.js';
 import type { Command } from './command.js';
 
@@ -67,6 +67,16 @@ export function completions(line: string, commands: readonly Command[], view: Sc
   return known.filter((each) => each.startsWith(rest)).map((each) => `${command.name} ${each}`);
 }
 
+/** What is to be said where nothing goes on like this; null: something does. */
+export function whyNoCompletion(line: string, commands: readonly Command[], view: ScreenView): string | null {
+  if (completions(line, commands, view).length > 0) return null;
+  const { name, rest, hasRest } = split(line);
+  if (!hasRest) return `no command begins with "${cut(name)}"`;
+  const takes = commands.find((command) => command.name === name)?.takes;
+  if (takes === null) return `${name} is typed without anything after it`;
+  return takes === 'words' ? 'any words may follow' : `nothing begins with "${cut(rest)}" that could follow`;
+}
+
 /** The line with as much added as all completions have in common; a name that is whole is followed by a blank. */
 export function complete(line: string, commands: readonly Command[], view: ScreenView): string {
   const all = completions(line, commands, view);
@@ -96,19 +106,30 @@ function oneOf<T>(all: readonly T[], wanted: string, nameOf: (each: T) => string
   return starting.length === 1 ? (starting[0] ?? null) : null;
 }
 
-/** The name that was most likely meant, in words; those that begin so where there are several. */
+/** The name that was most likely meant, in words; those that begin so where there are several; nothing where none is near. */
 function nearest(wanted: string, names: readonly string[]): string {
-  const starting = names.filter((name) => name.startsWith(wanted));
+  // Whoever types a command as in other programs means what comes after that.
+  const bare = wanted.replace(/^[:/!-]+/u, '').toLowerCase();
+  const starting = bare === '' ? [] : names.filter((name) => name.toLowerCase().startsWith(bare));
   if (starting.length > 1) return `; these begin so: ${starting.slice(0, 5).map(cut).join(', ')}`;
+  const farthest = Math.max(2, Math.floor(bare.length / 2));
   const ranked = names
-    .map((name) => ({ name, steps: distance(name.toLowerCase(), wanted.toLowerCase()) }))
+    .map((name) => ({ name, steps: stepsBetween(bare, name.toLowerCase()) }))
+    .filter(({ steps }) => steps <= farthest)
     .sort((a, b) => a.steps - b.steps);
-  return ranked[0] === undefined ? '' : `; the nearest is ${cut(ranked[0].name)}`;
+  const best = starting[0] ?? ranked[0]?.name;
+  return best === undefined ? '' : `; the nearest is ${cut(best)}`;
+}
+
+/** Letters that have changed places are one mistake less. */
+function stepsBetween(one: string, other: string): number {
+  const letters = (word: string): string => Array.from(word).sort().join('');
+  return distance(one, other) - (letters(one) === letters(other) ? 1 : 0);
 }
 
 const LONGEST_SAID_CHARS = 40;
 
 function cut(text: string): string {
-  const clean = cleanText(text);
+  const clean = visibleText(text);
   return clean.length > LONGEST_SAID_CHARS ? `${clean.slice(0, LONGEST_SAID_CHARS)}..` : clean;
 }

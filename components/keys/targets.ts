@@ -10,6 +10,7 @@ export function targetModel(view: ScreenView): ModelId | null {
   switch (page?.kind) {
     case 'detail':
     case 'logs':
+    case 'requests':
     case 'plan':
       return page.model;
     case 'why':
@@ -17,6 +18,7 @@ export function targetModel(view: ScreenView): ModelId | null {
     case 'out-of-memory':
       return reportOf(view.snapshot, page.decision)?.model ?? null;
     case 'help':
+    case 'notices':
       return null;
     case undefined:
       break;

@@ -1,6 +1,7 @@
 import type { ModelId } from '../../src/client/types.js';
 import type { Dialog } from '../../src/store/screen-store.js';
-import { countText } from '../text/format.js';
+import { clockText, countText, endText } from '../text/format.js';
+import { requestSentence } from '../panes/requests.js';
 import { rowWidth, span, wrapRow, type Row } from '../widgets/row.js';
 import { rule } from '../widgets/rule.js';
 import { offers, type ScreenView } from '../view.js';
@@ -12,7 +13,7 @@ export interface Choice {
   readonly label: string;
 }
 
-export type Answer = 'detach' | 'leave' | 'stop-all' | 'confirm' | 'cancel';
+export type Answer = 'detach' | 'leave' | 'stop-all' | 'start-again' | 'confirm' | 'cancel';
 
 /** A question and its answers; Enter gives the first one, Esc the last. */
 export interface Question {
@@ -28,10 +29,13 @@ export function questionOf(dialog: Dialog, view: ScreenView): Question {
   switch (dialog.kind) {
     case 'leave':
       return leaveQuestion(view);
+    case 'ended':
+      return endedQuestion(view);
     case 'confirm': {
       const model = view.snapshot.models.find((known) => known.id === dialog.model);
       const requests = model?.requests ?? 0;
       const busy = `${countText(requests, 'request')} in flight`;
+      if (dialog.request !== undefined) return cancelOneQuestion(dialog.request, view);
       if (dialog.action === 'cancel') return cancelQuestion(dialog.model, view, busy);
       const kill = dialog.action === 'kill';
       return {
@@ -78,6 +82,33 @@ function leaveQuestion(view: ScreenView): Question {
         text: `The ${view.options.source.kind} was there before this screen and keeps running without it.`,
         choices: [{ key: 'l', answer: 'leave', label: 'leave' }, ...(offers(view, 'stop', true) ? [stop] : []), CANCEL],
       };
+}
+
+function cancelOneQuestion(id: string, view: ScreenView): Question {
+  const request = view.snapshot.requests?.find((open) => open.id === id);
+  return {
+    title: 'Cancel',
+    text:
+      request === undefined
+        ? `Cancel ${id}? It has ended meanwhile.`
+        : `Cancel ${requestSentence(request, view)}? Its client gets an error instead of the rest.`,
+    choices: [{ key: 'y', answer: 'confirm', label: 'cancel it' }, CANCEL],
+  };
+}
+
+/** What is to be done about a supervisor that has ended; where another one has come meanwhile, nothing. */
+function endedQuestion({ ended, options }: ScreenView): Question {
+  const again: Choice = { key: 'a', answer: 'start-again', label: 'start it again, with the same command line' };
+  const leave: Choice = { key: 'q', answer: 'leave', label: 'leave' };
+  const look: Choice = { ...CANCEL, label: 'look at what was known last' };
+  return {
+    title: 'The supervisor has ended',
+    text:
+      ended === null
+        ? 'A supervisor answers again.'
+        : `It ended at ${clockText(ended.at)} (${endText(ended)}), and its models with it. Its log: ${ended.log}`,
+    choices: [...(ended === null || options.readOnly ? [] : [again]), leave, look],
+  };
 }
 
 /** The question as a sheet for the bottom of the screen, on as many rows as it takes. */

@@ -33,13 +33,12 @@ export function footerRow(view: ScreenView, { hints, typing }: FooterTexts, widt
   const { glyphs } = view.options;
   const { input, message } = view.screen;
   if (input !== null) {
-    const help = `  ${typing.length > 0 ? typing.join('  ') : TYPING_HELP[input.kind]}`;
+    const help =
+      message === null
+        ? span(`  ${typing.length > 0 ? typing.join('  ') : TYPING_HELP[input.kind]}`, 'dim')
+        : span(`  ${message.text}`, message.tone);
     const prompt = input.kind === 'command' ? ':' : '/';
-    return cutRow(
-      [span(` ${prompt}`, 'accent'), span(input.text), span('_', 'accent'), span(help, 'dim')],
-      width,
-      glyphs.cut,
-    );
+    return cutRow([span(` ${prompt}`, 'accent'), span(input.text), span('_', 'accent'), help], width, glyphs.cut);
   }
   if (message === null) return hintsRow(hints, width);
   // However long the message, some keys stay to be seen: the way back and the way out among them.
@@ -50,6 +49,13 @@ export function footerRow(view: ScreenView, { hints, typing }: FooterTexts, widt
   );
   const keys = hintsRow(hints, width - rowWidth(said) - MESSAGE_GAP - 1);
   return cutRow(spreadRow(keys, [...said, span(' ')], width, glyphs.cut), width, glyphs.cut);
+}
+
+/** With the keys that move on a page of which there is more, right after the way back. */
+export function withMoving(texts: FooterTexts, label: 'scroll' | 'choose', width: number): FooterTexts {
+  const keys = label === 'choose' ? 'j k' : width >= 100 ? 'j k PgDn PgUp' : 'j k PgDn';
+  const [back, ...others] = texts.hints;
+  return { ...texts, hints: [...(back === undefined ? [] : [back]), { key: keys, label }, ...others] };
 }
 
 /** True when the last row has something that must be seen, whatever the room. */

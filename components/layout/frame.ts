@@ -4,15 +4,16 @@ import { deviceRows } from '../panes/devices.js';
 import { modelsList } from '../panes/models.js';
 import { measureList, queueList } from '../panes/queues.js';
 import type { PageContent } from '../panes/page-content.js';
+import { wrapText } from '../text/width.js';
 import { drawPane, type PaneList } from '../widgets/pane.js';
 import { besides, cutRow, span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { allot, isTooSmall, SMALLEST, type Allotment } from './allot.js';
 import { choiceText, dialogRows, questionOf } from './dialog.js';
-import { footerIsUrgent, footerRow, type FooterTexts } from './footer.js';
-import { drawLog } from '../panes/log-page.js';
-import { drawPage, pageContent } from './page.js';
-import { noticeRow, titleRow } from './title.js';
+import { footerIsUrgent, footerRow, withMoving, type FooterTexts } from './footer.js';
+import { drawOpenPage } from './page.js';
+import { noticeRow } from './notice-row.js';
+import { titleRow } from './title.js';
 
 /** What the frames before have left behind: where each list was scrolled to. */
 export interface FrameMemory {
@@ -59,19 +60,17 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
     ...(place.notice > 0 && notice !== null ? [notice] : []),
     ...deviceRows(view, columns).slice(0, place.devices),
   ];
-  const hints = footerRow(view, keys, columns);
   const room = rows - head.length - place.hints;
   const page = view.screen.page;
   if (page !== null) {
-    const drawn =
-      page.kind === 'logs'
-        ? { rows: drawLog(view, page.model, room), scroll: 0 }
-        : drawPage(pageContent(page, view, keys.help), view, columns, room);
+    const drawn = drawOpenPage(page, view, keys.help, columns, room);
+    const hints = footerRow(view, drawn.moves === null ? keys : withMoving(keys, drawn.moves, columns), columns);
     const all = fill([...head, ...drawn.rows], rows - place.hints);
     const pageSize = Math.max(1, room - 2);
     return { rows: finish(all, place, hints, view), memory, pageSize, bodyRows: room, scroll: drawn.scroll };
   }
   const body = drawBody(view, place, memory, columns);
+  const hints = footerRow(view, keys, columns);
   const all = fill([...head, ...body.rows], rows - place.hints);
   const focusedRows = view.screen.focus === 'devices' ? place.devices : place[view.screen.focus];
   return {
@@ -83,15 +82,18 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
   };
 }
 
-/** One line, and the question where one is open: leaving must be possible at any size. */
+/** What it has and what it needs, and the question where one is open: leaving must be possible at any size. */
 function tooSmall(view: ScreenView): Row[] {
   const { columns, rows } = view.screen.viewport;
   const { dialog } = view.screen;
-  const line = span(`${columns}x${rows}, needs ${SMALLEST.columns}x${SMALLEST.rows}`);
-  if (dialog === null) return [cutRow([line], columns, '')];
+  const needs = `llm-tui needs ${SMALLEST.columns} x ${SMALLEST.rows}, this is ${columns} x ${rows}`;
+  const lines = wrapText(needs, columns).map((line): Row => [span(line)]);
+  if (dialog === null) return lines.slice(0, rows);
   const choices = questionOf(dialog, view).choices.map((choice): Row => [span(choiceText(choice))]);
   // The answers come before the size where there is not room for both.
-  return (choices.length < rows ? [[line], ...choices] : choices).slice(0, rows).map((row) => cutRow(row, columns, ''));
+  return [...lines.slice(0, Math.max(0, rows - choices.length)), ...choices]
+    .slice(0, rows)
+    .map((row) => cutRow(row, columns, ''));
 }
 
 function drawBody(

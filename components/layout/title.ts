@@ -1,10 +1,9 @@
-import type { Millis, OutOfMemoryReport, RecordedPosition, Snapshot, SupervisorInfo } from '../../src/client/types.js';
+import type { Millis, RecordedPosition, Snapshot, SupervisorInfo } from '../../src/client/types.js';
 import { FIGURES_INTERVAL_MILLIS } from '../../src/store/rates.js';
-import type { Connection } from '../../src/store/domain-store.js';
-import { clockText, countText, rateText, staleText, uptimeText } from '../text/format.js';
+import { unexpectedEnd, type DomainState } from '../../src/store/domain-store.js';
+import { clockText, countText, endText, rateText, staleText, uptimeText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
 import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
-import { unseenReport } from '../panes/out-of-memory.js';
 import type { ScreenView } from '../view.js';
 
 /** The first row: whose screen this is, whether it is live, and the few numbers that sum it up. */
@@ -25,6 +24,7 @@ export function titleRow(view: ScreenView, width: number): Row {
     [span(modelsText(snapshot))],
     ...(queued > 0 ? [[span(`${queued} queued`, 'warn')]] : []),
     ...(snapshot.measureQueue.length > 0 ? [[span(`${snapshot.measureQueue.length} measuring`)]] : []),
+    ...(supervisor.notices.length > 0 ? [[span(countText(supervisor.notices.length, 'notice'), 'warn')]] : []),
     ...(screen.filter === '' ? [] : [[span(`filter "${screen.filter}"`, 'accent')]]),
     ...(options.readOnly ? [[span('read only', 'dim')]] : []),
     ...(screen.refreshMillis === FIGURES_INTERVAL_MILLIS
@@ -50,11 +50,19 @@ function positionText({ moment, moments, at, playing }: RecordedPosition): strin
 }
 
 /** The row while there is no snapshot yet. */
-export function waitingRow(hostLabel: string | null, connection: Connection, width: number, mark: string): Row {
-  const where = hostLabel === null ? 'the supervisor' : hostLabel;
-  const text =
-    connection.state === 'lost' ? `${connection.reason} Trying again; q leaves.` : `connecting to ${where}; q leaves`;
-  return cutRow([span(' llm-tui  ', 'accent'), span(text, connection.state === 'lost' ? 'bad' : 'dim')], width, mark);
+export function waitingRow(hostLabel: string | null, known: DomainState, width: number, mark: string): Row {
+  return cutRow([span(' llm-tui  ', 'accent'), ...waitingText(hostLabel, known)], width, mark);
+}
+
+/** The same without its beginning, for those who listen too. */
+export function waitingText(hostLabel: string | null, known: DomainState): Row {
+  const { connection } = known;
+  const end = unexpectedEnd(known);
+  if (end !== null) {
+    return [span(`the supervisor ended (${endText(end)}): a starts it again, q leaves; its log: ${end.log}`, 'bad')];
+  }
+  if (connection.state === 'lost') return [span(`${connection.reason} Trying again; q leaves.`, 'bad')];
+  return [span(`connecting to ${hostLabel ?? 'the supervisor'}; q leaves`, 'dim')];
 }
 
 /** `2 of 4 models ready`; while some sleep or are on their way, `2 ready, 1 asleep, 1 loading of 4`. */
@@ -98,28 +106,4 @@ function isSilent({ silentMillis, snapshot }: ScreenView): boolean {
 function hostOf(supervisor: SupervisorInfo): string {
   const port = URL.canParse(supervisor.url) ? new URL(supervisor.url).port : '';
   return port === '' ? supervisor.host : `${supervisor.host}:${port}`;
-}
-
-/** A lost connection, else a model that ran out of memory, else the newest notice; null when there is nothing to say. */
-export function noticeRow(view: ScreenView, width: number): Row | null {
-  const { glyphs } = view.options;
-  if (view.connection.state === 'lost') {
-    return cutRow([span(' ! ', 'bad'), span(`${view.connection.reason} Trying again.`, 'bad')], width, glyphs.cut);
-  }
-  const unseen = unseenReport(view);
-  if (unseen !== null) return outOfMemoryRow(unseen, width, glyphs.cut);
-  const { notices } = view.snapshot.supervisor;
-  const newest = notices.at(-1);
-  if (newest === undefined) return null;
-  const more = notices.length > 1 ? `  (1 of ${notices.length}; ? shows all)` : '';
-  return spreadRow([span(' ! ', 'warn'), span(newest, 'warn')], [span(more, 'dim')], width, glyphs.cut);
-}
-
-/** Says so, and names the key; by the clock, since an age would have to be drawn again every second. */
-function outOfMemoryRow({ model, device, at }: OutOfMemoryReport, width: number, mark: string): Row {
-  const where = device === null ? '' : ` on ${device}`;
-  const said = [span(' ! ', 'bad'), span(`${model} ran out of memory${where} at ${clockText(at)}`, 'bad')];
-  const offer =
-    width >= 110 ? ' shows who held it and what would help ' : width >= 76 ? ' shows what would help ' : ' shows why ';
-  return spreadRow(said, [span('!', 'accent'), span(offer, 'dim')], width, mark);
 }

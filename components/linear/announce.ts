@@ -1,16 +1,17 @@
 import type { ModelId } from '../../src/client/types.js';
-import { shownLog, type LineInput } from '../../src/store/screen-store.js';
+import { shownLog, type LineInput, type Page } from '../../src/store/screen-store.js';
 import { questionOf, choiceText } from '../layout/dialog.js';
 import { pageContent } from '../layout/page.js';
 import { unseenReport } from '../panes/out-of-memory.js';
 import type { PageContent } from '../panes/page-content.js';
-import { stateOf } from '../panes/models.js';
+import { stateOf } from '../text/model-state.js';
 import { clockText } from '../text/format.js';
+import { requestSentence, requestsList, requestsOf, selectedRequest } from '../panes/requests.js';
 import { PLAIN } from '../theme/tones.js';
 import { paintRow } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { selectedId } from '../view.js';
-import { cleanText } from '../text/clean.js';
+import { cleanText, visibleText } from '../text/clean.js';
 import { reportLines, selectionSentence, summary } from './sentences.js';
 
 /** What is said when a line begins to be typed. */
@@ -33,7 +34,7 @@ export function announce(
   help: (view: ScreenView) => PageContent,
 ): string[] {
   if (before === null) return summary(after);
-  return [...news(before, after), ...answers(before, after, help)].map(cleanText);
+  return [...news(before, after), ...answers(before, after, help)].map(visibleText);
 }
 
 function news(before: ScreenView, after: ScreenView): string[] {
@@ -79,9 +80,9 @@ function decisionLines(before: ScreenView, after: ScreenView): string[] {
 /** States that no decision tells of. */
 function stateLines(before: ScreenView, after: ScreenView): string[] {
   if (before.snapshot.models === after.snapshot.models) return [];
-  const words = new Map(before.snapshot.models.map((model) => [model.id, stateOf(model).word]));
+  const words = new Map(before.snapshot.models.map((model) => [model.id, stateOf(model, before.snapshot).word]));
   return after.snapshot.models.flatMap((model) => {
-    const { word } = stateOf(model);
+    const { word } = stateOf(model, after.snapshot);
     const was = words.get(model.id);
     const told = word === 'SLEEPING' || word === 'PARKED' || word === 'HUNG' || was === 'HUNG';
     return told && was !== undefined && was !== word ? [`${model.id}: now ${word}, was ${was}`] : [];
@@ -119,6 +120,7 @@ function pageLines(before: ScreenView, after: ScreenView, help: (view: ScreenVie
   const { page } = after.screen;
   if (page === null) return [];
   if (page.kind === 'logs') return logLines(before, after, page.model);
+  if (page.kind === 'requests') return requestLines(before, after, page);
   const textOf = (view: ScreenView): string[] => {
     const { title, rows } = pageContent(page, view, () => help(view));
     return [title, ...rows.map((row) => paintRow(row, PLAIN).trim().replace(/ {2,}/gu, '  '))].filter(
@@ -132,6 +134,15 @@ function pageLines(before: ScreenView, after: ScreenView, help: (view: ScreenVie
   return shared < 0 ? [] : lines.slice(shared);
 }
 
+/** All of them when their list is opened, then the one that is gone to. */
+function requestLines(before: ScreenView, after: ScreenView, page: Extract<Page, { kind: 'requests' }>): string[] {
+  const chosen = selectedRequest(after, page);
+  if (before.screen.page?.kind === 'requests') return chosen === null ? [] : [requestSentence(chosen, after)];
+  const { title, empty } = requestsList(after, page);
+  const open = requestsOf(after, page.model);
+  return [title, ...(open.length === 0 ? empty : open.map((request) => requestSentence(request, after)))];
+}
+
 /** The title when the log is opened, and the lines that were not told yet. */
 function logLines({ screen: was }: ScreenView, { screen: is }: ScreenView, model: ModelId): string[] {
   const isOpen = was.page?.kind === 'logs' && was.page.model === model;
@@ -141,7 +152,7 @@ function logLines({ screen: was }: ScreenView, { screen: is }: ScreenView, model
   const told = isOpen ? shownLog(was) : null;
   const upTo = told?.model === model ? told.dropped + told.lines.length : 0;
   const error = tail.error === null || tail.error === told?.error ? [] : [tail.error];
-  return [...title, ...error, ...tail.lines.slice(Math.max(0, upTo - tail.dropped))];
+  return [...title, ...error, ...tail.lines.slice(Math.max(0, upTo - tail.dropped)).map(cleanText)];
 }
 
 function selectionKey({ screen, lists }: ScreenView): string {

@@ -1,9 +1,11 @@
 import type { DomainStore } from '../../src/store/domain-store.js';
 import type { ScreenStore } from '../../src/store/screen-store.js';
 import type { FrameSource } from '../frame-source.js';
-import { helpPage } from '../keys/commands.js';
-import { cleanText } from '../text/clean.js';
+import { helpPage } from '../keys/help-page.js';
+import { waitingText } from '../layout/title.js';
+import { PLAIN } from '../theme/tones.js';
 import { makeView, type ScreenOptions, type ScreenView } from '../view.js';
+import { paintRow } from '../widgets/row.js';
 import { announce } from './announce.js';
 
 /** Ages and expired messages are looked at as often. */
@@ -47,9 +49,8 @@ export function createLinearSource(
   }
 
   function tellWaiting(): void {
-    const { connection } = domain.getState();
-    const line = connection.state === 'lost' ? `${connection.reason} Trying again; q leaves.` : 'connecting; q leaves';
-    if (line !== waiting) write(cleanText(line));
+    const line = paintRow(waitingText(options.hostLabel, domain.getState()), PLAIN);
+    if (line !== waiting) write(line);
     waiting = line;
   }
 

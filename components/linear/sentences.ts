@@ -1,10 +1,11 @@
 import type { DeviceView, ModelView, QueueView } from '../../src/client/types.js';
 import type { PaneId } from '../../src/store/screen-store.js';
-import { cleanText } from '../text/clean.js';
 import { doubtAbout, type Doubt } from '../text/device-doubt.js';
+import { visibleText } from '../text/clean.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { countText, durationText, idleText, sizeText, staleText, sumBytes, tokensText } from '../text/format.js';
-import { loadingText, stateOf } from '../panes/models.js';
+import { loadingText } from '../panes/models.js';
+import { stateOf } from '../text/model-state.js';
 import { unseenReport } from '../panes/out-of-memory.js';
 import { listIds, selectedIndex, type ScreenView } from '../view.js';
 
@@ -24,7 +25,7 @@ function sayDoubt({ word, millis }: Doubt, problem: string | null): string {
 
 /** A model's row as a sentence. */
 export function modelSentence(model: ModelView, view: ScreenView): string {
-  const { word } = stateOf(model);
+  const { word } = stateOf(model, view.snapshot);
   const claim = sumBytes(model.claim);
   const need = claim === null ? [] : [`${model.claimQuality === 'estimate' ? 'about ' : ''}${sizeText(claim)}`];
   const facts = [
@@ -108,7 +109,7 @@ export function summary(view: ScreenView): string[] {
     ...reportLines(view),
     'Up and Down go through a list, Tab to the next one, Enter opens, ? tells all keys, q leaves.',
   ];
-  return lines.map(cleanText);
+  return lines.map(visibleText);
 }
 
 /** That a model has run out of memory, as long as nobody has asked how. */

@@ -1,6 +1,7 @@
-import type { ModelView, ModelWord } from '../../src/client/types.js';
+import type { ModelView, ModelWord, Snapshot } from '../../src/client/types.js';
 import type { Sort } from '../../src/store/screen-store.js';
 import { sumBytes } from '../text/format.js';
+import { stateOf } from '../text/model-state.js';
 
 /** What needs attention or does work first. */
 const WORD_ORDER: Readonly<Record<ModelWord, number>> = {
@@ -14,20 +15,27 @@ const WORD_ORDER: Readonly<Record<ModelWord, number>> = {
   invalid: 7,
 };
 
+/** After what is on its way already. */
+const WAITING_ORDER = 2.5;
+
 /** The models in the order that the operator chose; equal ones stay in catalog order. */
-export function orderModels(models: readonly ModelView[], sort: Sort): readonly ModelView[] {
+export function orderModels({ models, queue }: Pick<Snapshot, 'models' | 'queue'>, sort: Sort): readonly ModelView[] {
   switch (sort) {
     case 'catalog':
       return models;
     case 'name':
       return models.toSorted((a, b) => a.id.localeCompare(b.id));
     case 'state':
-      return models.toSorted((a, b) => WORD_ORDER[a.word] - WORD_ORDER[b.word]);
+      return models.toSorted((a, b) => stateRank(a, queue) - stateRank(b, queue));
     case 'memory':
       return models.toSorted((a, b) => heldBytes(b) - heldBytes(a));
     case 'idle':
       return models.toSorted((a, b) => (a.lastUsedAt ?? Infinity) - (b.lastUsedAt ?? Infinity));
   }
+}
+
+function stateRank(model: ModelView, queue: Snapshot['queue']): number {
+  return stateOf(model, { queue }).word === 'WAITING' ? WAITING_ORDER : WORD_ORDER[model.word];
 }
 
 function heldBytes(model: ModelView): number {

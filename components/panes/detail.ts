@@ -1,14 +1,17 @@
 import { shownLog } from '../../src/store/screen-store.js';
 import type { DeviceBytes, ModelId, ModelView } from '../../src/client/types.js';
-import { clockText, durationText, gibText, idleText, sizeText, tokensText } from '../text/format.js';
+import { cleanText } from '../text/clean.js';
+import { clockText, durationText, endText, gibText, idleText, sizeText, tokensText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
 import { span, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import type { ScreenView } from '../view.js';
 import { section } from './ledger.js';
-import { loadingText, stateOf } from './models.js';
+import { loadingText } from './models.js';
+import { stateOf } from '../text/model-state.js';
 import type { PageContent } from './page-content.js';
-import { notLoadedText } from './why-model.js';
+import { requestRows } from './requests.js';
+import { isWaiting, notLoadedText } from './why-model.js';
 
 /** Lines of the log on the detail page; the page of its own has all that are kept. */
 const DETAIL_LOG_LINES = 12;
@@ -24,10 +27,11 @@ export function detailPage(view: ScreenView, id: ModelId): PageContent {
   const model = view.snapshot.models.find((known) => known.id === id);
   if (model === undefined) return { title: id, rows: [[span('This model has left the catalog.')]] };
   return {
-    title: `${id} ${stateOf(model).word}`,
+    title: `${id} ${stateOf(model, view.snapshot).word}`,
     rows: [
       ...factRows(view, model),
       ...section('Memory (GiB)', memoryRows(model.claim, model.resident, view.options.glyphs.cut)),
+      ...section('Requests (c cancels one of them)', requestRows(view, id)),
       ...section('Last exit', exitRows(model)),
       ...section('Log (L shows more)', logRows(view, id)),
     ],
@@ -35,20 +39,23 @@ export function detailPage(view: ScreenView, id: ModelId): PageContent {
 }
 
 function factRows(view: ScreenView, model: ModelView): Row[] {
-  const state = stateOf(model);
+  const state = stateOf(model, view.snapshot);
   // A router tells of none of it, and nothing is made up.
   const isTold = view.options.source.kind !== 'router';
   const marks = [...(model.pinned ? ['pinned'] : []), ...(model.blocked ? ['blocked'] : [])];
   const facts: (readonly [string, string, Tone?])[] = [
     ['state', [state.word, ...marks].join(', '), state.tone],
     ...(model.invalid === null ? [] : [['cannot load', model.invalid, 'bad'] as const]),
+    ...(model.origin === undefined ? [] : [['from', model.origin] as const]),
     ...(model.aliases.length === 0 ? [] : [['aliases', model.aliases.join(', ')] as const]),
     ...(isTold ? [['devices', model.devices.join(', ') || '-'] as const] : []),
     [
       'context',
       model.contextTokens === null ? '-' : `${model.contextTokens} tokens (${tokensText(model.contextTokens)})`,
     ],
-    ...(isTold && model.generation === null ? [['not loaded', notLoadedText(view, model)] as const] : []),
+    ...(isTold && model.generation === null
+      ? [[isWaiting(view, model) ? 'waiting' : 'not loaded', notLoadedText(view, model)] as const]
+      : []),
     ...(!isTold || model.generation === null
       ? []
       : [
@@ -96,15 +103,14 @@ function memoryRows(claim: DeviceBytes, resident: DeviceBytes, mark: string): Ro
 function exitRows(model: ModelView): Row[] {
   const exit = model.lastExit;
   if (exit === null) return [];
-  const how = exit.signal === null ? `exit code ${exit.exitCode ?? '-'}` : exit.signal;
   return [
     // A router does not say when that was.
     [
       span(exit.at === 0 ? '' : `${clockText(exit.at)}  `, 'dim'),
       span(exit.reason, exit.exitClass === 'stopped' ? 'plain' : 'bad'),
     ],
-    [span(`${exit.exitClass} (${how})${exit.duringLoad ? ', while it was being loaded' : ''}`, 'dim')],
-    ...exit.lastLines.map((line): Row => [span(`| ${line}`)]),
+    [span(`${exit.exitClass} (${endText(exit)})${exit.duringLoad ? ', while it was being loaded' : ''}`, 'dim')],
+    ...exit.lastLines.map((line): Row => [span(`| ${cleanText(line)}`)]),
   ];
 }
 
@@ -114,5 +120,5 @@ function logRows(view: ScreenView, id: ModelId): Row[] {
   if (tail?.model !== id) return [[span('reading...', 'dim')]];
   if (tail.error !== null) return [[span(tail.error, 'warn')]];
   if (tail.lines.length === 0) return [[span('no output yet', 'dim')]];
-  return tail.lines.slice(-DETAIL_LOG_LINES).map((line) => [span(line)]);
+  return tail.lines.slice(-DETAIL_LOG_LINES).map((line) => [span(cleanText(line))]);
 }

@@ -6,7 +6,7 @@ import { span, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import type { ScreenView } from '../view.js';
 import { section } from './ledger.js';
-import { stateOf } from './models.js';
+import { stateOf } from '../text/model-state.js';
 
 const PROCESSES: readonly Column[] = [
   { key: 'bytes', title: 'HOLDS', width: 9, align: 'right' },
@@ -69,7 +69,7 @@ function holderRows(view: ScreenView, device: DeviceView): Row[] {
     .toSorted((a, b) => b.bytes - a.bytes)
     .map((segment): Row => {
       const model = view.snapshot.models.find((known) => known.id === segment.model);
-      const state = model === undefined ? null : stateOf(model);
+      const state = model === undefined ? null : stateOf(model, view.snapshot);
       const pinned = model?.pinned === true ? ', pinned' : '';
       const requests =
         model !== undefined && model.requests > 0 ? `, ${countText(model.requests, 'request')} in flight` : '';

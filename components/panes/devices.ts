@@ -4,7 +4,7 @@ import { doubtAbout, doubtText } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { sizeText } from '../text/format.js';
 import { textWidth } from '../text/width.js';
-import { cleanText } from '../text/clean.js';
+import { visibleText } from '../text/clean.js';
 import { UNKNOWN_MARK } from '../theme/model-marks.js';
 import { bar, type BarPart } from '../widgets/bar.js';
 import { cell, cutRow, rowWidth, span, type Row } from '../widgets/row.js';
@@ -50,7 +50,10 @@ export function deviceRows(view: ScreenView, width: number): Row[] {
   const shape = shapeFor(width);
   const { glyphs } = view.options;
   const read = readDevices(view.lists.devices);
-  const nameWidth = Math.min(10, Math.max(4, ...view.lists.devices.map((device) => textWidth(cleanText(device.name)))));
+  const nameWidth = Math.min(
+    10,
+    Math.max(4, ...view.lists.devices.map((device) => textWidth(visibleText(device.name)))),
+  );
   const focused = view.screen.focus === 'devices';
   const selected = selectedIndex(view.lists, view.screen, 'devices');
   const title = (device: DeviceView): Row => [
@@ -67,7 +70,7 @@ export function deviceRows(view: ScreenView, width: number): Row[] {
   ];
   const widestOf = (draw: (device: ReadDeviceView) => Row): number =>
     Math.max(0, ...read.map((device) => rowWidth(draw(device))));
-  const longest = Math.max(0, ...read.map((device) => textWidth(cleanText(device.description))));
+  const longest = Math.max(0, ...read.map((device) => textWidth(visibleText(device.description))));
   const spare = width - REMARK_CELLS - 1 - widestOf((device) => head(device, 0, shape.cells));
   const description = shape.description === 0 ? 0 : Math.min(longest, Math.max(shape.description, spare));
   const draw = (device: ReadDeviceView, cells: number): Row => [

@@ -1,9 +1,9 @@
 import type { DeviceBytes, Millis, ModelView } from '../../src/client/types.js';
 import { durationText, gibText, idleText, sumBytes, tokensText } from '../text/format.js';
-import { cleanText } from '../text/clean.js';
+import { visibleText } from '../text/clean.js';
+import { requestsText, stateOf } from '../text/model-state.js';
 import { textWidth } from '../text/width.js';
 import { UNKNOWN_MARK } from '../theme/model-marks.js';
-import type { Tone } from '../theme/tones.js';
 import type { PaneList } from '../widgets/pane.js';
 import { cell, span, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, tableWidth, type CellText, type Column } from '../widgets/table.js';
@@ -16,10 +16,15 @@ const HOST = 'Host';
 const HOST_FROM = 90;
 
 /** The columns that say nothing of a model that is being loaded; there its progress stands instead. */
-const NOT_WHILE_LOADING: ReadonlySet<string> = new Set(['context', 'requests', 'idle']);
+const NOT_WHILE_LOADING: ReadonlySet<string> = new Set(['context', 'requests', 'idle', 'origin']);
 
 /** The columns that say nothing of a model that has failed; there the reason stands instead. */
 const NOT_AFTER_FAILURE: ReadonlySet<string> = new Set(['on', 'memory', 'host', ...NOT_WHILE_LOADING]);
+
+/** Fewer cells say nothing of a path. */
+const ORIGIN_LEAST = 24;
+/** Numbers stand at the right end of the column before it. */
+const ORIGIN_GAP = ' ';
 
 /** Names as long as this are shown whole before anything that can be spared, */
 const NAME_WANTED = 28;
@@ -41,6 +46,7 @@ export function modelsList(view: ScreenView, width: number): PaneList {
 
 function modelColumns(view: ScreenView, width: number): Column[] {
   const on = Math.max(2, ...view.lists.models.map((model) => textWidth(devicesText(model))));
+  const requests = Math.max(3, ...view.lists.models.map((model) => requestsText(model, view.snapshot).text.length));
   const hasHost =
     width >= HOST_FROM &&
     view.snapshot.models.some(({ claim }) => (claim[HOST] ?? 0) > 0 && Object.keys(claim).length > 1);
@@ -53,10 +59,10 @@ function modelColumns(view: ScreenView, width: number): Column[] {
     { key: 'memory', title: 'GiB min/used', width: 12, align: 'right' },
     ...(hasHost ? [{ key: 'host', title: 'HOST', width: 5, align: 'right' } as const] : []),
     { key: 'context', title: 'CTX', width: 5, align: 'right' },
-    { key: 'requests', title: 'REQ', width: 3, align: 'right' },
+    { key: 'requests', title: 'REQ', width: requests, align: 'right' },
     { key: 'idle', title: 'IDLE', width: 5, align: 'right' },
   ];
-  const longest = Math.max(12, ...view.snapshot.models.map((model) => textWidth(cleanText(model.id))));
+  const longest = Math.max(12, ...view.snapshot.models.map((model) => textWidth(visibleText(model.id))));
   const room = (columns: readonly Column[]): number => width - tableWidth(columns);
   // A name is worth more than the context length, but not more than where the model runs.
   const wanted = { context: Math.min(longest, NAME_WANTED), on: Math.min(longest, NAME_LEAST) };
@@ -65,14 +71,21 @@ function modelColumns(view: ScreenView, width: number): Column[] {
     fixed,
   );
   const nameWidth = Math.max(4, Math.min(longest, room(columns)));
-  return columns.map((column) => (column.key === 'name' ? { ...column, width: nameWidth } : column));
+  const named = columns.map((column) => (column.key === 'name' ? { ...column, width: nameWidth } : column));
+  // What a wide screen has left: where each of them comes from.
+  const origin = Math.min(
+    width - tableWidth(named) - ORIGIN_GAP.length - 1,
+    Math.max(0, ...view.snapshot.models.map((model) => textWidth(visibleText(model.origin ?? '')) + ORIGIN_GAP.length)),
+  );
+  if (origin < ORIGIN_LEAST) return named;
+  return [...named, { key: 'origin', title: `${ORIGIN_GAP}FROM`, width: origin, align: 'left', cutAt: 'middle' }];
 }
 
 function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView, width: number): Row {
   const { glyphs } = view.options;
   const mark = view.marks.get(model.id) ?? UNKNOWN_MARK;
   const loaded = model.generation !== null;
-  const { word, tone } = stateOf(model);
+  const { word, tone } = stateOf(model, view.snapshot);
   const tellsRequests = view.options.source.kind !== 'router';
   const cells: Record<string, CellText> = {
     mark: { text: mark.letter, tone: loaded ? mark.tone : 'dim' },
@@ -83,10 +96,8 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
     memory: { text: memoryText(model), tone: loaded ? 'plain' : 'dim' },
     host: { text: hostText(model), tone: loaded ? 'plain' : 'dim' },
     context: { text: tokensText(model.contextTokens) },
-    requests: {
-      text: loaded && tellsRequests ? String(model.requests) : '-',
-      tone: model.requests > 0 ? 'busy' : 'plain',
-    },
+    requests: tellsRequests ? requestsText(model, view.snapshot) : { text: '-' },
+    origin: { text: `${ORIGIN_GAP}${model.origin ?? ''}`, tone: 'dim' },
     idle: { text: model.lastUsedAt === null || model.requests > 0 ? '-' : idleText(view.now - model.lastUsedAt) },
   };
   const roomWithout = (gone: ReadonlySet<string>): number =>
@@ -96,29 +107,6 @@ function modelRow(model: ModelView, columns: readonly Column[], view: ScreenView
   const head = columns.filter((column) => !remark.insteadOf.has(column.key));
   const room = roomWithout(remark.insteadOf);
   return [...tableRow(head, cells, glyphs.cut), span('  '), cell(remark.text, room, glyphs.cut, remark.tone)];
-}
-
-/** The state as a word, with what matters more than the state itself. */
-export function stateOf(model: ModelView): { word: string; tone: Tone } {
-  if (model.hungSince !== null && model.word === 'ready') return { word: 'HUNG', tone: 'bad' };
-  if (model.draining && model.word !== 'stopping') return { word: 'DRAINING', tone: 'warn' };
-  const word = model.word.toUpperCase();
-  switch (model.word) {
-    case 'ready':
-      return { word, tone: 'good' };
-    case 'loading':
-      return { word, tone: 'busy' };
-    case 'stopping':
-      return { word, tone: 'warn' };
-    case 'failed':
-    case 'invalid':
-      return { word, tone: 'bad' };
-    case 'sleeping':
-    case 'parked':
-      return { word, tone: 'plain' };
-    case 'unloaded':
-      return model.blocked ? { word: 'BLOCKED', tone: 'warn' } : { word, tone: 'dim' };
-  }
 }
 
 /** What is to be said instead of some columns. */

@@ -5,7 +5,7 @@ import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import type { ScreenView } from '../view.js';
 import { kindTone, shortKind } from './decisions.js';
 import { ledgerRows, section, SECTION_INDENT } from './ledger.js';
-import { stateOf } from './models.js';
+import { stateOf } from '../text/model-state.js';
 import { pageWidth, type PageContent } from './page-content.js';
 import { remediesFor } from './remedies.js';
 
@@ -66,8 +66,7 @@ function summaryRows(view: ScreenView, report: OutOfMemoryReport, record: Decisi
   const { model: id, at, device, askedBytes, residentBytes, claimBytes, decision } = report;
   const model = view.snapshot.models.find((known) => known.id === id);
   const where = device === null ? '' : ` on ${device}`;
-  const state = model === undefined ? null : stateOf(model);
-  const waits = view.snapshot.queue.some((entry) => entry.model === id);
+  const state = model === undefined ? null : stateOf(model, view.snapshot);
   const figures = record?.ledger.find((known) => known.device === device) ?? record?.ledger[0];
   return [
     [
@@ -75,7 +74,7 @@ function summaryRows(view: ScreenView, report: OutOfMemoryReport, record: Decisi
       span(` ran out of memory${where} at ${clockText(at)}`, 'bad'),
       span(` (decision #${decision})`, 'dim'),
       ...(state === null ? [] : [span('; now it is '), span(state.word, state.tone)]),
-      ...(waits && model?.word !== 'loading' ? [span(' and waits to be loaded again', 'warn')] : []),
+      ...(state?.word === 'WAITING' ? [span(' to be loaded again', 'warn')] : []),
     ],
     [
       span(
@@ -120,12 +119,14 @@ function holderSection(
       .filter((other) => other.model === model && other.part === 'reserved')
       .reduce((sum, { bytes }) => sum + bytes, 0);
   const taken = segments.filter(({ part }) => part !== 'reserved').toSorted((a, b) => b.bytes - a.bytes);
+  const free =
+    (figures?.totalBytes ?? 0) - (figures?.externalBytes ?? 0) - taken.reduce((sum, { bytes }) => sum + bytes, 0);
   return section(`Who held ${device}${total}`, [
     headerRow(columns, mark),
     ...taken.map(({ model, part, bytes }) =>
       row(
         bytes,
-        model === report.model ? `${model}, itself` : model,
+        model !== report.model ? model : `${model}, ${part === 'releasing' ? 'the try before' : 'itself'}`,
         part === 'releasing' ? 'was leaving already' : couldLeave(report, record, model, notTaken(model)),
       ),
     ),
@@ -133,11 +134,7 @@ function holderSection(
       ? []
       : [
           row(figures.externalBytes, 'other programs', foreignText(foreign)),
-          row(
-            figures.freeBytes + figures.reservedBytes,
-            'nobody',
-            `${sizeText(figures.marginBytes)} is to be kept free as margin`,
-          ),
+          row(Math.max(0, free), 'nobody', `${sizeText(figures.marginBytes)} is to be kept free as margin`),
         ]),
   ]);
 }

@@ -1,7 +1,7 @@
 import type { QueueView } from '../../src/client/types.js';
 import { durationText, withoutName } from '../text/format.js';
 import { cutMiddle, textWidth } from '../text/width.js';
-import { cleanText } from '../text/clean.js';
+import { visibleText } from '../text/clean.js';
 import type { PaneList } from '../widgets/pane.js';
 import { rowWidth, span, wrapRow, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, type Column } from '../widgets/table.js';
@@ -14,7 +14,7 @@ const NAME_LEAST = 14;
 export function queueList(view: ScreenView, width: number): PaneList {
   const { glyphs } = view.options;
   const inner = width - 2;
-  const longest = Math.max(8, ...view.lists.queue.map((entry) => textWidth(cleanText(entry.model))));
+  const longest = Math.max(8, ...view.lists.queue.map((entry) => textWidth(visibleText(entry.model))));
   const model = Math.max(6, Math.min(longest, Math.max(NAME_LEAST, Math.floor(inner / 3))));
   const why = Math.max(4, inner - model - 9);
   const columns: Column[] = [
@@ -61,7 +61,7 @@ function wholeReason(entry: QueueView | undefined, columnWidth: number, width: n
   if (entry === undefined) return [];
   const reason = span(whyText(entry), 'dim');
   if (rowWidth([reason]) <= columnWidth) return [];
-  return wrapRow([span(`${String(entry.position).padStart(2)} `, 'dim'), reason], width);
+  return wrapRow([span(`#${entry.position} `, 'dim'), reason], width);
 }
 
 /** Models whose needs are to be measured; the first one with how long that has been going on. */
@@ -76,7 +76,7 @@ export function measureList(view: ScreenView, width: number): PaneList {
     rows: view.lists.measure.map((model) => {
       const state = running(model);
       const name = cutMiddle(
-        cleanText(model),
+        visibleText(model),
         width - 2 - (state === '' ? 0 : state.length + 2),
         view.options.glyphs.cut,
       );

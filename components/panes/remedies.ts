@@ -39,13 +39,14 @@ export function remediesFor(view: ScreenView, report: OutOfMemoryReport, record:
   }
   const alone = device.totalBytes - device.marginBytes;
   const tooLarge = figures.needBytes > alone - device.externalBytes;
-  const rooms = makeRoom(view, model, device, short, run);
   const smaller: Remedy = {
     command: run(`measure ${shellWord(model.id)}`),
     effect: `does not fit on ${device.name} as it is, even alone: this says what it needs; a smaller ctx-size or fewer n-gpu-layers in its preset need less`,
   };
   const others = tooLarge && figures.needBytes <= alone ? [endOthers(device)] : [];
-  return (tooLarge ? [...others, smaller, ...prevention, ...rooms] : [...rooms, ...prevention]).slice(0, REMEDIES_MOST);
+  return (
+    tooLarge ? [...others, smaller, ...prevention] : [...makeRoom(view, model, device, short, run), ...prevention]
+  ).slice(0, REMEDIES_MOST);
 }
 
 /** The device that was short of most. */
@@ -57,8 +58,9 @@ function shortDevice(report: OutOfMemoryReport, record: Decision | null): Decisi
   );
 }
 
+/** With what is on its way back: it was the dying one's, mostly, and that is to be loaded again. */
 function availableNow(device: ReadDeviceView): number {
-  return device.freeBytes - device.overcommitBytes - device.marginBytes;
+  return device.freeBytes + device.releasingBytes - device.overcommitBytes - device.marginBytes;
 }
 
 /** Programs that are not ours are not ours to end; whose they are is said as far as it is known. */
@@ -91,28 +93,35 @@ function makeRoom(
     .toSorted((a, b) => (a.lastUsedAt ?? 0) - (b.lastUsedAt ?? 0));
   const chosen = enough(idle, gives, short);
   const left = short - chosen.reduce((sum, other) => sum + gives(other), 0);
-  const effectOf = (other: ModelView, missing: Bytes): string =>
-    `gives ${sizeText(gives(other))} on ${device.name}: ${missing <= 0 ? 'enough' : `${sizeText(missing)} would still be missing`}`;
-  let missing = short;
-  const unloads = chosen.map((other): Remedy => {
-    missing -= gives(other);
-    const idleFor = other.lastUsedAt === null ? '' : `; idle for ${idleText(view.now - other.lastUsedAt)}`;
-    return { command: run(`unload ${shellWord(other.id)}`), effect: `${effectOf(other, missing)}${idleFor}` };
-  });
-  if (left <= 0) return unloads;
-  const busy = others.filter(({ pinned, requests }) => !pinned && requests > 0).toSorted((a, b) => gives(b) - gives(a));
-  const pinned = others.filter((other) => other.pinned).toSorted((a, b) => gives(b) - gives(a));
+  const some = (of: readonly ModelView[]): ModelView[] =>
+    left <= 0 ? [] : of.toSorted((a, b) => gives(b) - gives(a)).slice(0, 1);
+  const busy = some(others.filter(({ pinned, requests }) => !pinned && requests > 0));
+  const pinned = some(others.filter((other) => other.pinned));
+  let above: Bytes = 0;
+  let count = 0;
+  const remedy = (other: ModelView, verb: 'unload' | 'unpin', remark: string): Remedy => {
+    const bytes = gives(other);
+    const effect = `gives ${sizeText(bytes)} on ${device.name}: ${comesTo(bytes, above, count, short)}${remark}`;
+    above += bytes;
+    count += 1;
+    return { command: run(`${verb} ${shellWord(other.id)}`), effect };
+  };
   return [
-    ...unloads,
-    ...busy.slice(0, 1).map((other) => ({
-      command: run(`unload ${shellWord(other.id)}`),
-      effect: `${effectOf(other, left - gives(other))}; leaves once its ${countText(other.requests, 'request')} ended`,
-    })),
-    ...pinned.slice(0, 1).map((other) => ({
-      command: run(`unpin ${shellWord(other.id)}`),
-      effect: `${effectOf(other, left - gives(other))}; pinned models never leave by themselves`,
-    })),
+    ...chosen.map((other) =>
+      remedy(other, 'unload', other.lastUsedAt === null ? '' : `; idle for ${idleText(view.now - other.lastUsedAt)}`),
+    ),
+    ...busy.map((other) => remedy(other, 'unload', `; leaves once its ${countText(other.requests, 'request')} ended`)),
+    ...pinned.map((other) => remedy(other, 'unpin', '; pinned models never leave by themselves')),
   ];
+}
+
+/** Whether something is enough, by itself or with what stands above it. */
+function comesTo(bytes: Bytes, above: Bytes, count: number, short: Bytes): string {
+  if (bytes >= short) return 'enough by itself';
+  const missing = `${sizeText(short - above - bytes)} would still be missing`;
+  if (count === 0) return `not enough by itself, ${missing}`;
+  const together = `together with ${count === 1 ? 'the one' : `the ${count}`} above`;
+  return above + bytes >= short ? `enough ${together}` : `${together} ${missing}`;
 }
 
 /** The single smallest that suffices, else the least recently used ones together until they do. */

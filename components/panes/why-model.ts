@@ -1,10 +1,10 @@
-import type { Decision, DecisionKind, ModelId, ModelView } from '../../src/client/types.js';
+import type { Decision, DecisionKind, ModelId, ModelView, QueueView } from '../../src/client/types.js';
 import { clockText, countText, durationText, idleText, withoutName } from '../text/format.js';
 import { span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { kindTone, shortKind } from './decisions.js';
 import { decisionRows, section, SECTION_INDENT } from './ledger.js';
-import { stateOf } from './models.js';
+import { entryFor, stateOf } from '../text/model-state.js';
 import { pageWidth } from './page-content.js';
 
 /** Decisions that are listed at most; the pane has them all. */
@@ -18,17 +18,19 @@ export function whyModelRows(view: ScreenView, id: ModelId): Row[] {
   const model = view.snapshot.models.find((known) => known.id === id);
   if (model === undefined) return [[span('This model has left the catalog.')]];
   if (view.options.source.kind === 'router') {
-    const { word, tone } = stateOf(model);
+    const { word, tone } = stateOf(model, view.snapshot);
     return [[span(word, tone)], [span('a llama-server router does not tell why', 'dim')]];
   }
-  const queued = view.snapshot.queue.find((entry) => entry.model === id);
-  const state = stateOf(model);
+  const state = stateOf(model, view.snapshot);
   const { lastExit } = model;
+  const entry = entryFor(view.snapshot, model);
+  const waits = isWaiting(view, model);
   return [
     [span(state.word, state.tone), span(`  ${standing(view, model)}`)],
-    ...(queued === undefined || model.word === 'loading'
-      ? []
-      : [[span(`waits as number ${queued.position}: ${withoutName(queued.why, id)}`, 'warn')]]),
+    ...(model.word === 'stopping' && entry !== null
+      ? [[span(`asked for again ${waitText(view, entry)}`, 'warn')]]
+      : []),
+    ...(waits && (model.lastStop !== null || lastExit !== null) ? [[span(`before that: ${stopText(model)}`)]] : []),
     ...(lastExit === null || model.generation !== null
       ? []
       : [[span(`ended ${clockText(lastExit.at)}: ${lastExit.reason}`, model.word === 'failed' ? 'bad' : 'plain')]]),
@@ -56,19 +58,36 @@ function standing(view: ScreenView, model: ModelView): string {
     case 'unloaded':
     case 'failed':
     case 'invalid':
+      if (isWaiting(view, model)) return notLoadedText(view, model);
       return model.blocked
         ? 'not loaded: blocked by the operator (b allows it again)'
         : `not loaded: ${notLoadedText(view, model)}`;
   }
 }
 
-/** Why it does not run: the latest refusal where nothing came after that, else how its latest instance left. */
+/** True for a model that is not loaded and is to be. */
+export function isWaiting({ snapshot }: ScreenView, model: ModelView): boolean {
+  return model.generation === null && entryFor(snapshot, model) !== null;
+}
+
+/** Since when it waits, in which place, and what for. */
+function waitText(view: ScreenView, { model, position, since, why, waiters }: QueueView): string {
+  const who = waiters > 0 ? `, for ${countText(waiters, 'request')}` : '';
+  const what = why === '' ? '' : `: ${withoutName(why, model)}`;
+  return `since ${clockText(since)} (${durationText(view.now - since)}) as number ${position}${who}${what}`;
+}
+
+/**
+ * Why it does not run: what it waits for, else the latest refusal where nothing came after that, else how its latest
+ * instance left.
+ */
 export function notLoadedText(view: ScreenView, model: ModelView): string {
+  const entry = entryFor(view.snapshot, model);
+  if (entry !== null) return waitText(view, entry);
   const refusal = standingRefusal(view, model.id);
   if (refusal !== null)
     return `refused at ${clockText(refusal.at)} (decision #${refusal.number}): ${withoutName(refusal.sentence, model.id)}`;
-  if (model.lastStop !== null || model.lastExit !== null) return stopText(model);
-  return view.snapshot.queue.some((entry) => entry.model === model.id) ? 'it waits' : stopText(model);
+  return stopText(model);
 }
 
 /** Why its latest instance was stopped. */
@@ -103,6 +122,9 @@ function standingRefusal(view: ScreenView, id: ModelId): Decision | null {
 function recordRows(view: ScreenView, model: ModelView): Row[] {
   const record = (title: string, decision: Decision): Row[] =>
     section(title, decisionRows(decision, pageWidth(view) - SECTION_INDENT, view.options.glyphs.cut));
+  const wait = model.generation === null ? entryFor(view.snapshot, model)?.decision : undefined;
+  const waiting = view.snapshot.decisions.find(({ number }) => number === wait);
+  if (waiting !== undefined) return record('Why it waits', waiting);
   const refusal = model.generation === null ? standingRefusal(view, model.id) : null;
   if (refusal !== null) return record('The refusal', refusal);
   const { lastStop } = model;

@@ -1,4 +1,4 @@
-import type { Bytes, DeviceBytes, Millis } from '../../src/client/types.js';
+import type { Bytes, DeviceBytes, Millis, SupervisorEnd } from '../../src/client/types.js';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -73,6 +73,11 @@ export function tokensText(tokens: number | null): string {
 /** The sentence without the name of the model that it is about, for places where that is known. */
 export function withoutName(sentence: string, model: string): string {
   return sentence.startsWith(`${model}: `) ? sentence.slice(model.length + 2) : sentence;
+}
+
+/** `SIGKILL`, `exit code 1`: how a process has ended. */
+export function endText({ exitCode, signal }: Pick<SupervisorEnd, 'exitCode' | 'signal'>): string {
+  return signal ?? `exit code ${exitCode ?? '-'}`;
 }
 
 /** `1 model`, `2 models`. */

@@ -1,8 +1,8 @@
-import { cleanText } from '../text/clean.js';
+import { visibleText } from '../text/clean.js';
 import { padText, takeWidth, textWidth, wrapText, type CutAt } from '../text/width.js';
 import type { Theme, Tone } from '../theme/tones.js';
 
-/** A piece of a row in one tone. Made by `span` only, which cleans the text. */
+/** A piece of a row in one tone. Made by `span` only, which makes the text safe. */
 export interface Span {
   readonly text: string;
   readonly tone: Tone;
@@ -15,7 +15,7 @@ export const EMPTY_ROW: Row = [];
 
 /** The only way to text on the screen: whatever a model, a file or a child calls itself, it cannot steer the terminal. */
 export function span(text: string, tone: Tone = 'plain'): Span {
-  return { text: cleanText(text), tone };
+  return { text: visibleText(text), tone };
 }
 
 /** A span of exactly `width` cells. */
@@ -27,7 +27,7 @@ export function cell(
   align: Align = 'left',
   cutAt: CutAt = 'end',
 ): Span {
-  return { text: padText(cleanText(text), width, align, mark, cutAt), tone };
+  return { text: padText(visibleText(text), width, align, mark, cutAt), tone };
 }
 
 export type Align = 'left' | 'right';

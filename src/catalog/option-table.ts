@@ -1,4 +1,4 @@
-import { closest, distance } from 'fastest-levenshtein';
+import { distance } from 'fastest-levenshtein';
 import type { AllowedValues } from './option-value.js';
 
 /** One option that a child understands. */
@@ -46,9 +46,18 @@ export function nearestOption(table: OptionTable, key: string, others: readonly 
     (name) => name.length > 2 && !/^LLAMA_ARG_NO_/u.test(name),
   );
   const wanted = key.startsWith('LLAMA_') ? key : key.replaceAll('_', '-').toLowerCase();
-  if (names.length === 0) return null;
-  const best = closest(wanted, names);
-  return distance(wanted, best) <= Math.max(2, Math.floor(wanted.length / 3)) ? best : null;
+  const farthest = Math.max(2, Math.floor(wanted.length / 3));
+  const [best] = names
+    .map((name) => ({ name, steps: stepsBetween(wanted, name) }))
+    .filter(({ steps }) => steps <= farthest)
+    .sort((left, right) => left.steps - right.steps);
+  return best?.name ?? null;
+}
+
+/** Letters that have changed places are one mistake less: `prot` means `port`, and not `prio`. */
+function stepsBetween(one: string, other: string): number {
+  const letters = (word: string): string => Array.from(word).sort().join('');
+  return distance(one, other) - (letters(one) === letters(other) ? 1 : 0);
 }
 
 /** What a flag's value says; null when it is none of llama-server's words for yes and no. */

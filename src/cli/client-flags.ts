@@ -4,7 +4,7 @@ import { connect } from '../client/connect.js';
 import type { SupervisorTarget } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
-import { runningSupervisor } from './background.js';
+import { runningSupervisor } from './running-supervisor.js';
 import { firstSnapshot } from './first-snapshot.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 

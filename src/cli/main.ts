@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { cleanText } from '../../components/text/clean.js';
+import { visibleText } from '../../components/text/clean.js';
 import { commandFirst } from './order-args.js';
 import { describeProgram } from './program.js';
 import { CommandFailed, UsageError } from './usage-error.js';
@@ -24,7 +24,7 @@ function endWithReader(): void {
 
 /** Names that were given, and words of others, may hold control sequences. */
 function cleanLines(message: string): string {
-  return message.split('\n').map(cleanText).join('\n');
+  return message.split('\n').map(visibleText).join('\n');
 }
 
 /** One sentence on stderr; the exit code. */

@@ -1,4 +1,4 @@
-import { cleanText } from '../../components/text/clean.js';
+import { visibleText } from '../../components/text/clean.js';
 import type { ChildMemory, MemoryRow } from '../engines/messages.js';
 import { MIB, type Bytes } from '../scheduler/units.js';
 import type { Measured } from './measure.js';
@@ -16,7 +16,7 @@ export function describeMeasured(measured: readonly Measured[]): string {
 }
 
 function rowsOf({ model, status, min, max, estimate }: Measured): readonly (readonly string[])[] {
-  const name = cleanText(model);
+  const name = visibleText(model);
   if (status !== 'measured' || min === null) {
     const guesses = Object.entries(estimate ?? {});
     return guesses.map(([device, bytes]) => [name, 'estimated', device, '', '', '', `~${mib(bytes)}`]);
@@ -31,7 +31,7 @@ function rowsAt(name: string, { n_ctx, devices }: ChildMemory): readonly (readon
     .map((row) => [
       name,
       n_ctx === 0 ? '' : String(n_ctx),
-      cleanText(row.name),
+      visibleText(row.name),
       mib(row.model),
       mib(row.context),
       mib(row.compute),

@@ -3,17 +3,28 @@ import { applyDelta } from '../client/apply-delta.js';
 import type { OperatorAction, Snapshot, SupervisorClient } from '../client/types.js';
 import { answered, clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 import { CommandFailed } from './usage-error.js';
+import { idOf, isCalled, whatWasDone } from './what-was-done.js';
 
 /** A measurement that has not begun by then is worth a word. */
 const MEASURE_WAIT_MILLIS = 5000;
 
-/** `llm-tui load MODEL` and its kin: the same verbs as the screen's keys. Loading waits until the model is up. */
-export async function actCommand(action: OperatorAction, model: string, flags: ClientFlags): Promise<void> {
+/**
+ * `llm-tui load MODEL` and its kin: the same verbs as the screen's keys, and one line of what came of it. Loading waits
+ * until the model is up.
+ */
+export async function actCommand(
+  action: OperatorAction,
+  name: string,
+  flags: ClientFlags,
+  json: boolean,
+): Promise<void> {
   await print(flags, async (client) => {
-    const since = (await snapshotOf(client)).at;
-    const result = await answered(client.act(action, model));
+    const before = await snapshotOf(client);
+    const result = await answered(client.act(action, name));
     if (!result.ok) throw new CommandFailed(result.message);
-    return action === 'load' || action === 'wake' ? await whenLoaded(client, model, since) : null;
+    const waits = action === 'load' || action === 'wake';
+    const message = waits ? await whenLoaded(client, name, before.at) : whatWasDone(action, before, name);
+    return json ? JSON.stringify({ schema: 1, action, model: idOf(before, name), message }, null, 2) : message;
   });
 }
 
@@ -25,7 +36,7 @@ export async function measuredBySupervisor(
   const client = await clientFor(flags);
   try {
     const { models } = await snapshotOf(client);
-    const id = models.find((model) => model.id === name || model.aliases.includes(name))?.id;
+    const id = models.find((model) => isCalled(model, name))?.id;
     if (id === undefined)
       throw new CommandFailed(`'${name}' is neither a file nor a model of the supervisor; see llm-tui ps.`);
     const sentence = await outcomeOfMeasuring(client, id);
@@ -90,7 +101,7 @@ function whenLoaded(client: SupervisorClient, name: string, since: number): Prom
 }
 
 function outcomeOf(snapshot: Snapshot | null, name: string, since: number): string | CommandFailed | null {
-  const model = snapshot?.models.find(({ id, aliases }) => id === name || aliases.includes(name));
+  const model = snapshot?.models.find((known) => isCalled(known, name));
   if (!snapshot || !model) return null;
   if (model.word === 'ready') return `${model.id} is ready`;
   const waits = snapshot.queue.some((entry) => entry.model === model.id);

@@ -1,15 +1,16 @@
+import { visibleText } from '../../components/text/clean.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { Millis } from '../scheduler/units.js';
 
 /** One decision as a line of text, as it is printed where there is no screen. */
 export function plainLine(decision: Decision): string {
-  // Names come from files and clients, reasons from children: nothing in them may move the cursor.
-  return `${timeOf(decision.at)} ${decision.kind.padEnd(8)} ${decision.sentence.replace(/\p{Cc}/gu, '')}`;
+  // Names come from files and clients, reasons from children: nothing in them may move the cursor, or be hidden.
+  return `${timeOf(decision.at)} ${decision.kind.padEnd(8)} ${visibleText(decision.sentence)}`;
 }
 
 /** A notice likewise. */
 export function noticeLine(at: Millis, notice: string): string {
-  return `${timeOf(at)} notice: ${notice.replace(/\p{Cc}/gu, '')}`;
+  return `${timeOf(at)} notice: ${visibleText(notice)}`;
 }
 
 /** The time of day here, e.g. `09:05:00`. */

@@ -71,9 +71,11 @@ export function describeProgram(args: readonly string[] = []): Command {
     (flags: Record<string, string | undefined>) => stopCommand(readClientFlags(flags)),
   );
   for (const [action, description] of ACTIONS) {
-    addClientFlags(program.command(`${action} <model>`).description(description)).action(
-      (model: string, flags: Record<string, string | undefined>) => actCommand(action, model, readClientFlags(flags)),
-    );
+    addClientFlags(program.command(`${action} <model>`).description(description))
+      .option('--json', 'what came of it, as JSON')
+      .action((model: string, flags: Record<string, string | undefined>) =>
+        actCommand(action, model, readClientFlags(flags), flags['json'] !== undefined),
+      );
   }
   addClientFlags(program.command('reload').description('read all sources of models again')).action(
     (flags: Record<string, string | undefined>) => reloadCommand(readClientFlags(flags)),

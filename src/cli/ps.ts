@@ -1,5 +1,6 @@
-import { cleanText } from '../../components/text/clean.js';
 import { doubtAbout, doubtText } from '../../components/text/device-doubt.js';
+import { visibleText } from '../../components/text/clean.js';
+import { requestsText, stateOf } from '../../components/text/model-state.js';
 import { deviceFigures } from '../../components/text/device-figures.js';
 import type { Bytes, DeviceView, Millis, ModelView, Snapshot } from '../client/types.js';
 import { alignColumns } from './table.js';
@@ -34,12 +35,11 @@ function describe(snapshot: Snapshot): string {
       ['MODEL', 'STATE', 'ON', 'GiB', 'REQ', ''],
       ...models.map((model) => [
         printable(model.id) + (model.pinned ? ' *' : ''),
-        (model.draining ? 'DRAINING' : model.word.toUpperCase()) +
-          (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
+        stateOf(model, snapshot).word + (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
         model.devices.join(','),
         (model.claimQuality === 'estimate' ? '~' : '') +
           gib(Object.values(model.claim).reduce((sum, bytes) => sum + bytes, 0)),
-        String(model.requests),
+        requestsText(model, snapshot).text,
         printable(reasonOf(model)),
       ]),
     ]),
@@ -105,6 +105,6 @@ const LONGEST_NAME = 60;
 
 /** Names come from files and clients: nothing in them may move the cursor, or turn the line round. */
 function printable(text: string): string {
-  const clean = cleanText(text);
+  const clean = visibleText(text);
   return clean.length > LONGEST_NAME * 4 ? `${clean.slice(0, LONGEST_NAME * 4)}…` : clean;
 }

@@ -9,7 +9,7 @@ import { openRecording } from '../client/replay-client.js';
 import type { Decision } from '../scheduler/decisions.js';
 import type { PolicyName } from '../scheduler/state.js';
 import { dayOf, plainLine, timeOf } from './plain-lines.js';
-import { showScreen } from './screen-command.js';
+import { endAfter, showScreen } from './screen-command.js';
 import type { ScreenFlags } from './screen-flags.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 
@@ -64,7 +64,7 @@ export async function replayScreen(path: string, flags: ScreenFlags): Promise<vo
   }
   try {
     const file = newestIn(path);
-    await showScreen(openRecording(file), false, { ...flags, hostLabel: basename(file) });
+    endAfter(await showScreen(openRecording(file), false, { ...flags, hostLabel: basename(file) }));
   } catch (error) {
     if (error instanceof JournalError) throw new CommandFailed(error.message, { cause: error });
     throw error;

@@ -2,35 +2,53 @@ import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { connectSupervisor } from '../client/supervisor-client.js';
-import type { SupervisorClient } from '../client/types.js';
+import type { ScreenOutcome } from '../../components/render.js';
+import type { SupervisorClient, SupervisorEnd } from '../client/types.js';
 import { pathsFor, type Paths } from '../supervisor/paths.js';
 import { asksForNothing } from './args-for-serve.js';
-import { runningSupervisor, startInBackground } from './background.js';
+import { BackgroundSupervisor } from './background.js';
 import { readServeFlags } from './serve-flags.js';
 import { clientFor, type ClientFlags } from './client-flags.js';
+import { runningSupervisor } from './running-supervisor.js';
 import { readScreenFlags, type ScreenFlags } from './screen-flags.js';
 import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
+
+const WITHOUT_SCREEN =
+  'llm-tui: this is no terminal for a screen, so it serves here, with one line for each decision, until Ctrl-C or ' +
+  'SIGTERM; that is what llm-tui serve does.\n';
 
 /** `llm-tui`: the supervisor in the background, unless one runs already, and a screen attached to it. */
 export async function screenCommand(command: Command, args: readonly string[]): Promise<void> {
   if (!process.stdout.isTTY || !process.stdin.isTTY) {
+    process.stderr.write(WITHOUT_SCREEN);
     const { serveCommand } = await import('./serve-command.js');
     await serveCommand(command, args);
     return;
   }
   const { stateDir, startedWith } = readServeFlags(command, args);
   const paths = pathsFor(stateDir);
-  const [started] = await Promise.all([startUnlessRunning(paths, args, startedWith), loadScreen()]);
-  const client = connectSupervisor({ socketPath: paths.socket }, { owner: started });
-  await showScreen(client, started, readScreenFlags(command));
+  const background = new BackgroundSupervisor(args, paths);
+  let [isOurs] = await Promise.all([startUnlessRunning(background, paths, args, startedWith), loadScreen()]);
+  for (;;) {
+    const onEnd = (listener: (end: SupervisorEnd) => void): (() => void) => background.onEnd(listener);
+    const client = connectSupervisor({ socketPath: paths.socket }, isOurs ? { owner: true, onEnd } : {});
+    const outcome = await showScreen(client, isOurs, readScreenFlags(command));
+    if (outcome.reason !== 'start-again') return endAfter(outcome);
+    isOurs = await startUnlessRunning(background, paths, args, startedWith);
+  }
 }
 
 /** True when it was started here. One that runs with other flags than those asked for is not what was asked for. */
-async function startUnlessRunning(paths: Paths, args: readonly string[], wanted: string): Promise<boolean> {
+async function startUnlessRunning(
+  background: BackgroundSupervisor,
+  paths: Paths,
+  args: readonly string[],
+  wanted: string,
+): Promise<boolean> {
   const running = await runningSupervisor(paths);
   if (running === null) {
     try {
-      await startInBackground(args, paths);
+      await background.start();
       return true;
     } catch (error) {
       if (!(error instanceof AlreadyRunning)) throw error;
@@ -65,7 +83,7 @@ export async function attachCommand(flags: ClientFlags, screen: ScreenFlags): Pr
     throw new CommandFailed('attach needs a terminal; use llm-tui ps where there is none.');
   }
   const client = await clientFor(flags);
-  await showScreen(client, false, screen);
+  endAfter(await showScreen(client, false, screen));
 }
 
 /** Ink and React: they are loaded while a supervisor starts, and commands without a screen start faster without them. */
@@ -84,18 +102,23 @@ function giveWayToStreams(): void {
   }
 }
 
-/** Shows whatever the client looks at until the user leaves it, and ends this process. */
+/** Shows whatever the client looks at until the user leaves it; says on the restored terminal what there is to say. */
 export async function showScreen(
   client: SupervisorClient,
   ownsSupervisor: boolean,
   flags: ScreenFlags & { readonly hostLabel?: string },
-): Promise<void> {
+): Promise<ScreenOutcome> {
   giveWayToStreams();
   const { runScreen } = await loadScreen();
   const outcome = await runScreen({ client, ownsSupervisor, program: programOnCommandLine(), ...flags });
   client.close();
   if (outcome.message !== null) process.stdout.write(`${outcome.message}\n`);
-  process.exit(outcome.reason === 'disconnected' ? 1 : 0);
+  return outcome;
+}
+
+/** Ends this process as the screen has ended. */
+export function endAfter({ reason }: ScreenOutcome): never {
+  process.exit(reason === 'disconnected' ? 1 : 0);
 }
 
 /** What somebody types to run this again: from a checkout there is no `llm-tui` in PATH. */

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
+import { visibleText } from '../../components/text/clean.js';
 import type { ReloadReport } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { onePress } from './one-press.js';
@@ -99,5 +100,5 @@ function hasTerminal(): boolean {
 
 function sayReload({ added, changed, removed, errors }: ReloadReport): string {
   const counts = `${added.length} new, ${changed.length} changed, ${removed.length} gone`;
-  return `models read again: ${counts}${errors.map((error) => `; ${error}`).join('')}`.replace(/\p{Cc}/gu, '');
+  return visibleText(`models read again: ${counts}${errors.map((error) => `; ${error}`).join('')}`);
 }

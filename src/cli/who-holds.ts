@@ -1,4 +1,4 @@
-import { cleanText } from '../../components/text/clean.js';
+import { visibleText } from '../../components/text/clean.js';
 import { sizeText } from '../../components/text/format.js';
 import { shellWord } from '../../components/text/shell.js';
 import { readDevices } from '../client/read-devices.js';
@@ -7,7 +7,7 @@ import type { CombinedProbe } from '../devices/combined-probe.js';
 import type { ForeignProcess } from '../scheduler/events.js';
 import type { Bytes, DeviceName } from '../scheduler/units.js';
 import type { Paths } from '../supervisor/paths.js';
-import { runningSupervisor } from './background.js';
+import { runningSupervisor } from './running-supervisor.js';
 
 /** In the words of those who ran out of it; see `classifyExit`. */
 const WANT_OF_MEMORY = /out of memory|no memory left|memory runs out/iu;
@@ -29,7 +29,7 @@ export async function sayWhoHolds(paths: Paths, probes: Pick<CombinedProbe, 'sam
   const held = snapshot === null ? await heldByProbes(probes) : heldBySupervisor(snapshot);
   if (held.length === 0) return '';
   const gpus = held.toSorted((a, b) => a.freeBytes - b.freeBytes).map(sayGpu);
-  return cleanText(`${gpus.join('; ')}; ${advice(snapshot)}`);
+  return visibleText(`${gpus.join('; ')}; ${advice(snapshot)}`);
 }
 
 /** A GPU that somebody holds memory of. */

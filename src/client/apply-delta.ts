@@ -18,6 +18,7 @@ export function applyDelta(snapshot: Snapshot, delta: Delta): Snapshot {
     measureQueue: keepEqual(snapshot.measureQueue, delta.measureQueue ?? snapshot.measureQueue),
     measuringSince: delta.measuringSince === undefined ? snapshot.measuringSince : delta.measuringSince,
     shuttingDown: delta.shuttingDown ?? snapshot.shuttingDown,
+    ...(delta.requests === undefined ? {} : { requests: keepEqual(snapshot.requests, delta.requests) }),
     ...(delta.outOfMemory === undefined ? {} : { outOfMemory: delta.outOfMemory }),
   };
 }

@@ -13,6 +13,7 @@ import type {
   ReloadReport,
   Snapshot,
   SupervisorClient,
+  SupervisorEnd,
 } from './types.js';
 
 export type { SupervisorTarget } from './supervisor-http.js';
@@ -20,15 +21,21 @@ export type { SupervisorTarget } from './supervisor-http.js';
 const FIRST_RETRY_MILLIS = 250;
 const LAST_RETRY_MILLIS = 5_000;
 
+export interface ConnectOptions {
+  /**
+   * This screen started the supervisor: when the connection ends without `detach()`, the supervisor stops itself and its
+   * models. A supervisor that comes after that one at the same address is not owned.
+   */
+  readonly owner?: boolean;
+  /** Tells of the end of its process, where it is known. Returns the function that ends that. */
+  readonly onEnd?: (listener: (end: SupervisorEnd) => void) => () => void;
+}
+
 /**
- * A client of a running supervisor. Nothing is sent before the first call or subscription.
- *
- * `owner` says that this screen started the supervisor: when the connection ends without `detach()`, the
- * supervisor stops itself and its models. A supervisor that comes after that one at the same address is not owned.
- * Actions never throw; `plan` and `logs` throw an `Error` whose
- * message is one sentence.
+ * A client of a running supervisor. Nothing is sent before the first call or subscription. Actions never throw; `plan` and `logs`
+ * throw an `Error` whose message is one sentence.
  */
-export function connectSupervisor(target: SupervisorTarget, options: { owner?: boolean } = {}): SupervisorClient {
+export function connectSupervisor(target: SupervisorTarget, options: ConnectOptions = {}): SupervisorClient {
   const http = supervisorHttp(target);
   const closing = new AbortController();
 
@@ -55,9 +62,13 @@ export function connectSupervisor(target: SupervisorTarget, options: { owner?: b
     subscribe(listener) {
       const ending = new AbortController();
       void listen(http, options.owner === true, listener, AbortSignal.any([ending.signal, closing.signal]));
-      return () => ending.abort();
+      const deaf = options.onEnd?.((end) => listener({ type: 'ended', end }));
+      return () => {
+        deaf?.();
+        ending.abort();
+      };
     },
-    act: (action, model) => command(`supervisor/${action}`, { model }),
+    act: (action, model, request) => command(`supervisor/${action}`, request === undefined ? { model } : { request }),
     async reload() {
       try {
         return { ok: true, report: (await http.json('POST', 'supervisor/reload', {})) as ReloadReport };

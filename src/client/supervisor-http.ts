@@ -139,7 +139,10 @@ export function failureSentence(name: string, error: unknown): string {
     case 'ENOENT':
       return `Nothing listens at ${name}: the supervisor has ended or was never started.`;
     case 'ECONNREFUSED':
-      return `The supervisor at ${name} does not accept connections.`;
+      // A socket outlives a process that had no time to remove it.
+      return URL.canParse(name)
+        ? `Nothing listens at ${name}.`
+        : `Nobody answers at ${name} any more: the supervisor was killed, or has crashed.`;
     case 'EACCES':
       return `The socket ${name} belongs to another user.`;
     case 'ECONNRESET':

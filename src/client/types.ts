@@ -42,6 +42,8 @@ export interface ExitReport extends SchedulerExitReport {
 
 export interface ModelView extends Omit<SchedulerModelView, 'lastExit'> {
   readonly lastExit: ExitReport | null;
+  /** Its section in a preset (`/etc/models.ini:3`), else its file; absent: nobody tells. */
+  readonly origin?: string;
 }
 
 /** One device; of one that could never be read no figure is made up. */
@@ -52,6 +54,18 @@ export interface ReadDeviceView extends SchedulerReadDeviceView {
   readonly utilizationPercent?: number;
 }
 
+/** A request for a model, without anything of what it asks. */
+export interface RequestView {
+  /** As decisions and the log of requests call it, e.g. `r17`. */
+  readonly id: string;
+  readonly model: ModelId;
+  /** What it was sent to, e.g. `/v1/chat/completions`. */
+  readonly kind: string;
+  readonly since: Millis;
+  /** For its model; false: it is being answered. */
+  readonly waiting: boolean;
+}
+
 /** `GET /supervisor/state`, and the first message of `GET /supervisor/events`. */
 export interface Snapshot extends Omit<SchedulerSnapshot, 'models' | 'devices'> {
   readonly schema: 1;
@@ -60,6 +74,8 @@ export interface Snapshot extends Omit<SchedulerSnapshot, 'models' | 'devices'> 
   /** In catalog order. */
   readonly models: readonly ModelView[];
   readonly supervisor: SupervisorInfo;
+  /** Who waits and who is being answered, the oldest first and no more than some hundred. Absent: nobody tells. */
+  readonly requests?: readonly RequestView[];
   /** How models came to run out of memory; the latest few, oldest first. Absent: nobody keeps account of it. */
   readonly outOfMemory?: readonly OutOfMemoryReport[];
 }
@@ -74,6 +90,7 @@ export interface Delta {
   /** Catalog order; present when models came, went or moved. */
   readonly modelOrder?: readonly ModelId[];
   readonly queue?: readonly QueueView[];
+  readonly requests?: readonly RequestView[];
   readonly measureQueue?: readonly ModelId[];
   readonly measuringSince?: Millis | null;
   readonly shuttingDown?: boolean;
@@ -87,7 +104,19 @@ export type ClientMessage =
   /** Goes before the snapshot of that moment. */
   | { readonly type: 'position'; readonly position: RecordedPosition }
   /** The connection is lost; the client tries again by itself until it is closed. */
-  | { readonly type: 'disconnected'; readonly reason: string };
+  | { readonly type: 'disconnected'; readonly reason: string }
+  /** The process of the supervisor has ended; only whoever started it can know. */
+  | { readonly type: 'ended'; readonly end: SupervisorEnd };
+
+/** How the process of a supervisor has ended. */
+export interface SupervisorEnd {
+  readonly at: Millis;
+  /** Null: it was ended by a signal. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** The file with everything that it has printed. */
+  readonly log: string;
+}
 
 export type ActionResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
@@ -155,7 +184,8 @@ export interface SupervisorClient {
   readonly recording: Recording | null;
   /** Starts to listen; the first message is a snapshot. Returns the function that ends it. */
   subscribe(listener: (message: ClientMessage) => void): () => void;
-  act(action: OperatorAction, model: ModelId): Promise<ActionResult>;
+  /** @param request with `cancel`: this one alone */
+  act(action: OperatorAction, model: ModelId, request?: string): Promise<ActionResult>;
   /** Has the sources of models read again. */
   reload(): Promise<ReloadResult>;
   plan(model: ModelId): Promise<PlanView>;

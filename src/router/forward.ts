@@ -64,7 +64,11 @@ export async function waitFor(
   if (exchange.left) throw new ClientGone('the client has gone');
   const since = performance.now();
   try {
-    const lease = await supervisor.acquire(model, { autoload: mayLoad(exchange, context.autoload), signal });
+    const lease = await supervisor.acquire(model, {
+      autoload: mayLoad(exchange, context.autoload),
+      kind: exchange.path,
+      signal,
+    });
     exchange.schedulerRequest = lease.request;
     return lease;
   } finally {

@@ -129,6 +129,7 @@ function streamEvents(exchange: Exchange, { supervisor, desk }: RouterContext): 
       // Only of recordings, and of connections.
       case 'position':
       case 'disconnected':
+      case 'ended':
         return;
     }
   });

@@ -56,7 +56,11 @@ export async function upgrade(
     const early = keepEarly(socket, head, leave);
     const wanted = query.get('autoload');
     const mayLoad = wanted === null ? autoload : wanted === 'true' || wanted === '1';
-    using lease = await supervisor.acquire(entry.id, { autoload: mayLoad, signal: () => gone.signal });
+    using lease = await supervisor.acquire(entry.id, {
+      autoload: mayLoad,
+      kind: `${path} (WebSocket)`,
+      signal: () => gone.signal,
+    });
     metrics.requested(entry.id, 101);
     const target = search === '' ? path : `${path}?${search}`;
     await carry(requestHead(request, target), socket, early(), lease, context);

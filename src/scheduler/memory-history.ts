@@ -2,6 +2,7 @@ import { bytesOn } from './amounts.js';
 import type { Decision, DecisionKind } from './decisions.js';
 import type { Event, ForeignProcess } from './events.js';
 import { segmentsOf } from './project.js';
+import { releasesAsSeen } from './releases.js';
 import type { DeviceSegment } from './snapshot.js';
 import type { State } from './state.js';
 import { MIB, type Bytes, type DeviceName, type Millis, type ModelId } from './units.js';
@@ -159,6 +160,7 @@ function reportOf(
   const shown = event.device === null ? [...names] : [event.device];
   const sum = (of: Readonly<Record<DeviceName, Bytes>>): Bytes =>
     shown.reduce((total, name) => total + bytesOn(of, name), 0);
+  const seen = { ...before, releases: releasesAsSeen(before) };
   return {
     decision: decision.number,
     at: decision.at,
@@ -169,7 +171,7 @@ function reportOf(
     claimBytes: sum(instance?.claim ?? {}),
     holders: [...names].map((device) => ({
       device,
-      segments: segmentsOf(before, device),
+      segments: segmentsOf(seen, device),
       foreign: before.devices[device]?.foreign ?? [],
     })),
     changes: history.changes.filter(({ device, until }) => names.has(device) && until >= decision.at - HISTORY_MILLIS),

@@ -6,6 +6,7 @@ import { POLICIES, type Shortage } from './policies.js';
 import { newEntry } from './queue.js';
 import { needWhenRaised } from './raised.js';
 import type { Instance, Model, State } from './state.js';
+import { releasesAsSeen } from './releases.js';
 import { entryOf, record, type Turn } from './turn.js';
 import { doubtAbout } from './unread.js';
 import { HOST, type DeviceBytes, type DeviceName } from './units.js';
@@ -19,7 +20,7 @@ export interface Moment {
 
 /** To be taken before the instance is taken out: what it held is part of the picture. */
 export function momentOf(turn: Turn, instance: Instance): Moment {
-  return { ledger: ledgerOf(turn.state), claim: instance.claim };
+  return { ledger: ledgerOf({ ...turn.state, releases: releasesAsSeen(turn.state) }), claim: instance.claim };
 }
 
 /**

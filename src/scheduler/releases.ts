@@ -1,7 +1,8 @@
-import { MEASURING_GENERATION } from './events.js';
+import { bytesOn } from './amounts.js';
+import { MEASURING_GENERATION, type DeviceReading } from './events.js';
 import type { Instance, Measuring, Release, State } from './state.js';
 import type { Turn } from './turn.js';
-import type { ModelId } from './units.js';
+import type { DeviceBytes, ModelId } from './units.js';
 
 /** A process of ours that has ended, and what it was counted for. */
 type Gone = Pick<Instance, 'generation' | 'pid' | 'claim' | 'resident'> & { readonly model: ModelId };
@@ -29,6 +30,36 @@ export function holdAfterMeasuring(turn: Turn, { model, claim = {} }: Measuring)
   const told = Object.entries(claim).filter(([device]) => turn.state.devices[device]?.sample?.attributed === true);
   const generation = MEASURING_GENERATION;
   holdUntilReleased(turn, { model, generation, pid: null, claim: Object.fromEntries(told), resident: {} });
+}
+
+/** What was seen to come back: all that it was seen to hold, or by how much less is in use where only that is known. */
+export function returnedBytes(
+  { resident, usedBefore }: Release,
+  readings: readonly Pick<DeviceReading, 'name' | 'usedBytes' | 'attributed'>[],
+): DeviceBytes {
+  const returned = Object.entries(usedBefore).map(([name, before]): readonly [string, number] => {
+    const reading = readings.find((other) => other.name === name);
+    const seen = bytesOn(resident, name);
+    if (seen > 0 || reading === undefined || reading.attributed) return [name, seen];
+    return [name, Math.max(0, before - reading.usedBytes)];
+  });
+  return Object.fromEntries(returned.filter(([, bytes]) => bytes > 0));
+}
+
+/**
+ * Releases for a record of what was: with what they were seen to hold, where it is known who holds what. A child that died
+ * while it was loading is counted for all that it was admitted with, which it mostly never had.
+ */
+export function releasesAsSeen({ releases, devices }: Pick<State, 'releases' | 'devices'>): readonly Release[] {
+  return releases.map((release) => ({
+    ...release,
+    held: Object.fromEntries(
+      Object.entries(release.held).map(([name, bytes]) => [
+        name,
+        devices[name]?.sample?.attributed === true ? Math.min(bytes, bytesOn(release.resident, name)) : bytes,
+      ]),
+    ),
+  }));
 }
 
 /** True for what an instance has left behind, and not a child that measured. */

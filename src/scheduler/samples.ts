@@ -5,9 +5,9 @@ import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
 import { newDevice } from './reports.js';
-import { isOfInstance } from './releases.js';
 import { claimAfter, hasSettledAtRest, learnFromRest } from './rest.js';
 import { isOutdated, runningOf } from './running.js';
+import { isOfInstance, returnedBytes } from './releases.js';
 import type { Device, Instance, Model, Release } from './state.js';
 import { inTransition, isSettled } from './transition.js';
 import { modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
@@ -158,9 +158,10 @@ function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceR
       continue;
     }
     if (!isOfInstance(release)) continue;
-    const after = sayDuration(turn.state.now - release.exitedAt);
-    const returned = sumOf(release.resident) > 0 ? release.resident : release.held;
-    note(turn, 'release', release.model, `${release.model}: ${sayAmounts(returned)} back ${after} after its exit`);
+    const after = `${sayDuration(turn.state.now - release.exitedAt)} after its exit`;
+    const returned = returnedBytes(release, readings);
+    const back = sumOf(returned) > 0 ? `${sayAmounts(returned)} back` : 'nothing of it is left';
+    note(turn, 'release', release.model, `${release.model}: ${back} ${after}`);
   }
   turn.state.releases = kept;
 }

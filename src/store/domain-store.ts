@@ -1,16 +1,21 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import { applyDecision, applyDelta, keepEqual } from '../client/apply-delta.js';
 import { identityOf, isSameSupervisor, type SupervisorIdentity } from '../client/supervisor-identity.js';
-import type { ClientMessage, Delta, Millis, RecordedPosition, Snapshot } from '../client/types.js';
+import type { ClientMessage, Delta, Millis, RecordedPosition, Snapshot, SupervisorEnd } from '../client/types.js';
 
 /** How the screen stands with its supervisor. */
 export type Connection =
-  { readonly state: 'connecting' } | { readonly state: 'live' } | { readonly state: 'lost'; readonly reason: string };
+  | { readonly state: 'connecting' }
+  | { readonly state: 'live' }
+  /** `since` by our own clock, from the first failure on. */
+  | { readonly state: 'lost'; readonly reason: string; readonly since: Millis };
 
 /** What is known of the supervisor. The snapshot stays when the connection is lost: old news beats none. */
 export interface DomainState {
   readonly snapshot: Snapshot | null;
   readonly connection: Connection;
+  /** How the supervisor that this screen has started ended; null: it runs, or somebody else started it. */
+  readonly ended: SupervisorEnd | null;
   /** The supervisor's clock minus ours; 0 while they agree within what a message takes. */
   readonly clockOffsetMillis: Millis;
   /** When the latest message came, by our own clock; null: none yet. */
@@ -30,6 +35,7 @@ export function createDomainStore(): DomainStore {
   return createStore<DomainState>()(() => ({
     snapshot: null,
     connection: { state: 'connecting' },
+    ended: null,
     clockOffsetMillis: 0,
     heardAt: null,
     first: null,
@@ -65,7 +71,9 @@ export function receive(state: DomainState, message: ClientMessage, receivedAt: 
     case 'position':
       return { ...state, position: message.position };
     case 'disconnected':
-      return { ...state, connection: { state: 'lost', reason: message.reason } };
+      return { ...state, connection: lost(state, message.reason, receivedAt) };
+    case 'ended':
+      return { ...state, ended: message.end };
   }
 }
 
@@ -97,6 +105,15 @@ export function isAnotherSupervisor({ first, snapshot }: Pick<DomainState, 'firs
 
 function live(state: DomainState): Connection {
   return state.connection.state === 'live' ? state.connection : { state: 'live' };
+}
+
+function lost({ connection }: DomainState, reason: string, at: Millis): Connection {
+  return { state: 'lost', reason, since: connection.state === 'lost' ? connection.since : at };
+}
+
+/** The end of the supervisor that was looked at, unless it was told to end, or another one answers by now. */
+export function unexpectedEnd({ ended, connection, snapshot }: DomainState): SupervisorEnd | null {
+  return connection.state === 'live' || snapshot?.shuttingDown === true ? null : ended;
 }
 
 function offset(theirs: Millis, ours: Millis): Millis {

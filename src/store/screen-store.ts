@@ -20,8 +20,11 @@ export type WhySubject =
 /** What lies over the panes. */
 export type Page =
   | { readonly kind: 'help' }
+  | { readonly kind: 'notices' }
   | { readonly kind: 'detail'; readonly model: ModelId }
   | { readonly kind: 'logs'; readonly model: ModelId }
+  /** Null: the first one is selected. */
+  | { readonly kind: 'requests'; readonly model: ModelId; readonly selected: string | null }
   | { readonly kind: 'why'; readonly subject: WhySubject }
   /** The report to a decision, by its number. */
   | { readonly kind: 'out-of-memory'; readonly decision: number }
@@ -30,7 +33,15 @@ export type Page =
 /** A question that has the keys until it is answered; Esc is always the safe answer. */
 export type Dialog =
   | { readonly kind: 'leave' }
-  | { readonly kind: 'confirm'; readonly action: 'unload' | 'kill' | 'cancel'; readonly model: ModelId };
+  /** The supervisor has ended by itself: what now? */
+  | { readonly kind: 'ended' }
+  | {
+      readonly kind: 'confirm';
+      readonly action: 'unload' | 'kill' | 'cancel';
+      readonly model: ModelId;
+      /** With `cancel`: this one alone. */
+      readonly request?: string;
+    };
 
 /** A line that is being typed. */
 export interface LineInput {

@@ -14,6 +14,7 @@ export function deltaBetween(before: Snapshot, after: Snapshot): Delta | null {
     ...(changed.length === 0 ? {} : { models: changed }),
     ...(orderChanged ? { modelOrder: after.models.map((model) => model.id) } : {}),
     ...(same(before.queue, after.queue) ? {} : { queue: after.queue }),
+    ...(after.requests === undefined || same(before.requests, after.requests) ? {} : { requests: after.requests }),
     ...(same(before.measureQueue, after.measureQueue) ? {} : { measureQueue: after.measureQueue }),
     ...(before.measuringSince === after.measuringSince ? {} : { measuringSince: after.measuringSince }),
     ...(after.outOfMemory === undefined || before.outOfMemory === after.outOfMemory

@@ -1,6 +1,7 @@
 import type { Effect } from '../scheduler/effects.js';
 import type { EventBody } from '../scheduler/events.js';
-import type { ModelId, RequestId } from '../scheduler/units.js';
+import type { RequestView } from '../client/types.js';
+import type { Millis, ModelId, RequestId } from '../scheduler/units.js';
 
 /** The right of one request to use one instance, until it is disposed of; disposing of it twice does nothing. */
 export interface Lease extends Disposable {
@@ -36,29 +37,38 @@ export class RequestRefused extends Error {
 export interface Asking {
   /** Whether the model may be loaded for it. */
   readonly autoload: boolean;
+  /** What it was sent to: how it is called where requests are listed. */
+  readonly kind: string;
   /** Takes the request out of the queue at once when it aborts; asked for only when the request has to wait. */
   readonly signal: () => AbortSignal;
 }
 
 interface Waiting {
   readonly model: ModelId;
+  readonly kind: string;
+  readonly since: Millis;
   readonly granted: (lease: Lease) => void;
   readonly refused: (error: Error) => void;
   /** Called once it is over; null: nothing is to be done. */
   settled: (() => void) | null;
 }
 
+/** More would be a burden on every screen, and no list that anybody reads. */
+const LISTED = 100;
+
 class HeldLease implements Lease {
   readonly request: RequestId;
   readonly model: ModelId;
   readonly generation: number;
+  readonly asked: Pick<Waiting, 'kind' | 'since'>;
   onCancel: (() => void) | null = null;
   cancelled: RequestRefused | null = null;
   #release: (() => void) | null;
 
-  constructor(request: RequestId, model: ModelId, generation: number, release: () => void) {
+  constructor(request: RequestId, asked: Waiting, generation: number, release: () => void) {
     this.request = request;
-    this.model = model;
+    this.model = asked.model;
+    this.asked = asked;
     this.generation = generation;
     this.#release = release;
   }
@@ -79,21 +89,24 @@ class HeldLease implements Lease {
 /** Where requests wait for the scheduler's word. Each gets exactly one outcome, and each lease ends exactly once. */
 export class LeaseDesk {
   readonly #dispatch: (event: EventBody) => void;
+  readonly #now: () => Millis;
   readonly #waiting = new Map<RequestId, Waiting>();
   /** Those who use an instance. */
   readonly #running = new Map<RequestId, HeldLease>();
   #next = 1;
 
-  constructor(dispatch: (event: EventBody) => void) {
+  constructor(dispatch: (event: EventBody) => void, now: () => Millis) {
     this.#dispatch = dispatch;
+    this.#now = now;
   }
 
   /** Waits until the model can be used. Rejects with RequestRefused, or with the signal's reason. */
-  acquire(model: ModelId, { autoload, signal }: Asking): Promise<Lease> {
+  acquire(model: ModelId, { autoload, kind, signal }: Asking): Promise<Lease> {
     const request = `r${this.#next}`;
     this.#next += 1;
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { model, granted: resolve, refused: reject, settled: null };
+      const since = this.#now();
+      const waiting: Waiting = { model, kind, since, granted: resolve, refused: reject, settled: null };
       this.#waiting.set(request, waiting);
       this.#dispatch({ type: 'request', request, model, autoload });
       // Nearly all have their answer now, and need not be watched.
@@ -112,16 +125,15 @@ export class LeaseDesk {
 
   grant({ request, model, generation }: Extract<Effect, { type: 'grant' }>): void {
     const waiting = this.#take(request);
-    const lease = new HeldLease(request, model, generation, () => {
+    const release = (): void => {
       this.#running.delete(request);
       this.#dispatch({ type: 'request-ended', request, model });
-    });
+    };
     // A lease counts only if somebody is there to take it.
-    if (waiting === null) lease[Symbol.dispose]();
-    else {
-      this.#running.set(request, lease);
-      waiting.granted(lease);
-    }
+    if (waiting === null) return release();
+    const lease = new HeldLease(request, waiting, generation, release);
+    this.#running.set(request, lease);
+    waiting.granted(lease);
   }
 
   /** The operator ends a request that is being answered; one that has ended meanwhile is left alone. */
@@ -135,12 +147,35 @@ export class LeaseDesk {
     this.#take(refusal.request)?.refused(new RequestRefused(refusal));
   }
 
+  /** Those who wait and those who are being answered, the oldest first. */
+  open(): readonly RequestView[] {
+    const view = (
+      [id, { model, kind, since }]: [RequestId, Pick<Waiting, 'model' | 'kind' | 'since'>],
+      waiting: boolean,
+    ): RequestView => ({ id, model, kind, since, waiting });
+    return [
+      ...firstOf(this.#waiting, LISTED).map((entry) => view(entry, true)),
+      ...firstOf(this.#running, LISTED).map(([id, { model, asked }]) => view([id, { model, ...asked }], false)),
+    ]
+      .sort((one, other) => one.since - other.since)
+      .slice(0, LISTED);
+  }
+
   #take(request: RequestId): Waiting | null {
     const waiting = this.#waiting.get(request) ?? null;
     this.#waiting.delete(request);
     waiting?.settled?.();
     return waiting;
   }
+}
+
+function firstOf<K, V>(map: ReadonlyMap<K, V>, count: number): readonly [K, V][] {
+  const first: [K, V][] = [];
+  for (const entry of map) {
+    if (first.length === count) break;
+    first.push(entry);
+  }
+  return first;
 }
 
 function reasonOf(signal: AbortSignal): Error {

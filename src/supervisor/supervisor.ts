@@ -45,7 +45,7 @@ import type { PinStore } from './pins.js';
 import { Publisher, type Listener } from './publisher.js';
 import { remoteNotice } from './remote-notice.js';
 import { runEffect, type Hands } from './run-effect.js';
-import { snapshotOf, viewOf } from './snapshot-of.js';
+import { snapshotOf, viewOf, type About } from './snapshot-of.js';
 import { Timers } from './timers.js';
 import { TurnListeners } from './turn-listeners.js';
 import { UnprobedDevices } from './unprobed-devices.js';
@@ -155,7 +155,7 @@ export class Supervisor {
     });
     this.#hands = {
       children,
-      leases: new LeaseDesk(dispatch),
+      leases: new LeaseDesk(dispatch, now),
       measuring: new Measuring({
         engine,
         store: options.measurements,
@@ -262,14 +262,23 @@ export class Supervisor {
     return this.#catalog.onReload(listener);
   }
 
+  get #about(): About {
+    return { lines: this.#hands.children, book: this.#catalog.book };
+  }
+
   snapshot(): Snapshot {
-    const [supervisor, activity, lines] = [this.#board.info, this.#activity, this.#hands.children];
-    return { ...snapshotOf(this.#loop.state, { supervisor, activity, lines }), outOfMemory: this.#history.reports };
+    return snapshotOf(this.#loop.state, {
+      supervisor: this.#board.info,
+      activity: this.#activity,
+      about: this.#about,
+      requests: this.#hands.leases.open(),
+      outOfMemory: this.#history.reports,
+    });
   }
 
   /** One model as the snapshot shows it, without the rest of it; null for an unknown one. */
   view(id: ModelId): ModelView | null {
-    return viewOf(this.#loop.state, id, this.#hands.children);
+    return viewOf(this.#loop.state, id, this.#about);
   }
 
   /** Instances at most; 0: as many as fit. */

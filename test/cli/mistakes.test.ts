@@ -42,7 +42,7 @@ describe('mistakes on the command line get one clear sentence', () => {
     {
       mistake: 'a word that is no command, with control sequences in it',
       args: ['fro\u001b[31mb'],
-      words: /'fro.{0,4}b' is neither a command nor a flag/u,
+      words: /'fro\\e\[31mb' is neither a command nor a flag/u,
     },
     {
       mistake: 'a word that is no command',

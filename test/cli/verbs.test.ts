@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { simulated } from '../support/preset.js';
-import { runProgram, serve } from '../support/serving.js';
+import { LAUNCHER, runProgram, serve, temporaryDirectory, testEnvironment } from '../support/serving.js';
+import { until } from '../support/until.js';
 
 describe('the verbs of the screen, as commands', () => {
   it('do the same, wait where there is something to wait for, and say why not', async () => {
@@ -11,7 +14,7 @@ describe('the verbs of the screen, as commands', () => {
 
     expect(await run('park', 'alpha')).toMatchObject({ code: 1, stderr: "llm-tui: model 'alpha' is not loaded\n" });
     expect(await run('load', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha is ready\n' });
-    expect(await run('park', 'alpha')).toMatchObject({ code: 0, stdout: '' });
+    expect(await run('park', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha goes to sleep, out of memory\n' });
     await served.until('it sleeps', ({ models }) => models[0]?.word === 'sleeping');
     expect(await run('wake', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha is ready\n' });
     expect((await run('wake', 'alpha')).stderr).toContain("model 'alpha' is awake");
@@ -19,9 +22,56 @@ describe('the verbs of the screen, as commands', () => {
     expect((await run('cancel', 'alpha')).stderr).toContain("no request for model 'alpha' waits or is being answered");
     const answered = served.post('/v1/completions', { model: 'alpha', prompt: 'x', max_tokens: 100_000 });
     await served.until('it is busy', ({ models }) => models[0]?.requests === 1);
-    expect(await run('cancel', 'alpha')).toMatchObject({ code: 0 });
+    expect(await run('cancel', 'alpha')).toMatchObject({
+      code: 0,
+      stdout: '1 request for alpha cancelled: 1 being answered\n',
+    });
     expect((await answered).status).toBe(503);
 
+    expect((await run('pin', 'alpha')).stdout).toBe('alpha is pinned: it is never evicted\n');
+    expect(JSON.parse((await run('unpin', 'alpha', '--json')).stdout)).toEqual({
+      schema: 1,
+      action: 'unpin',
+      model: 'alpha',
+      message: 'alpha is no longer pinned',
+    });
+    expect((await run('unload', 'alpha')).stdout).toBe('alpha is being unloaded\n');
+
     expect(await run('reload')).toMatchObject({ code: 0, stdout: 'nothing has changed\n' });
+  });
+
+  it('show what waits as the screen does', async () => {
+    const model = { 'sim-size': '16GiB', 'sim-load-seconds': 0.1 };
+    await using served = await serve(...simulated('CUDA0=24GiB', { first: model, second: model }));
+    const leaving = new AbortController();
+    const busy = served.post('/v1/completions', { model: 'first', prompt: 'x', max_tokens: 100_000 }, leaving.signal);
+    await served.until('the first is busy', ({ models }) => models[0]?.requests === 1);
+    const answered = served.post('/v1/completions', { model: 'second', prompt: 'x' });
+    await served.until('the second waits', ({ queue }) => queue.length === 1);
+    const { stdout } = await runProgram(['ps', '--url', served.url], served.directory);
+    expect(stdout).toMatch(/second +WAITING +CUDA0 +16\.0 +\+1/);
+    const cancel = await runProgram(['cancel', 'second', '--url', served.url], served.directory);
+    expect(cancel.stdout).toBe('1 request for second cancelled: 1 waiting\n');
+    expect((await answered).status).toBe(503);
+    leaving.abort();
+    await busy.catch(() => undefined);
+  });
+});
+
+describe('llm-tui where there is no terminal', () => {
+  it('says that it serves there, and does', async () => {
+    const directory = temporaryDirectory();
+    const child = spawn(process.execPath, [LAUNCHER, '--engine', 'sim', '--port', '0'], {
+      env: testEnvironment(directory),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    await until('it listens', () => stdout.includes('llm-tui listens at'));
+    expect(stderr).toMatch(/^llm-tui: this is no terminal for a screen, so it serves here, .*llm-tui serve does\.\n$/u);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 });

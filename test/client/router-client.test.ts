@@ -114,6 +114,8 @@ describe('connecting to a URL', () => {
   });
 
   it('says in one sentence that nothing is there', async () => {
-    await expect(connect({ url: 'http://127.0.0.1:1' })).rejects.toThrow(/does not accept connections\.$/u);
+    await expect(connect({ url: 'http://127.0.0.1:1' })).rejects.toThrow(
+      /^Nothing listens at http:\/\/127\.0\.0\.1:1\.$/u,
+    );
   });
 });

@@ -125,6 +125,8 @@ describe('asking and acting', () => {
     const id = 'org/model: Q4 "x"\u001b[31m';
     expect(await client.act('load', id)).toEqual({ ok: true });
     expect(supervisor.received.at(-1)).toMatchObject({ method: 'POST', path: '/supervisor/load', body: { model: id } });
+    await client.act('cancel', id, 'r17');
+    expect(supervisor.received.at(-1)).toMatchObject({ path: '/supervisor/cancel', body: { request: 'r17' } });
     supervisor.logs = ['a', 'b'];
     expect(await client.logs(id)).toEqual(['a', 'b']);
     expect(supervisor.received.at(-1)).toMatchObject({ path: '/supervisor/logs', query: { model: id } });

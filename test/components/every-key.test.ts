@@ -69,6 +69,11 @@ async function codeOf(answer: Promise<Response>): Promise<string> {
   return ((await (await answer).json()) as { error: { code: string } }).error.code;
 }
 
+async function logOf(model: string): Promise<readonly string[]> {
+  const reply = await fetch(`${served.url}/supervisor/logs?model=${model}`);
+  return ((await reply.json()) as { lines: string[] }).lines;
+}
+
 const copied = (): string => {
   const base64 = live.written.at(-1)?.split(';')[2]?.slice(0, -1) ?? '';
   return Buffer.from(base64, 'base64').toString('utf8');
@@ -298,10 +303,10 @@ const CHECKS: Readonly<Record<string, () => Promise<void>>> = {
     expect(copied()).toContain('Who holds it');
     await given('alpha', 'ready');
     live.press('L');
-    await live.shows('simulated child');
+    const last = (await logOf('alpha')).at(-1) ?? '';
+    await live.shows(last);
     live.press('y');
-    const { lines } = (await (await fetch(`${served.url}/supervisor/logs?model=alpha`)).json()) as { lines: string[] };
-    expect(copied()).toBe(lines.at(-1));
+    expect(copied()).toBe(last);
   },
   async 'copy-curl'() {
     await given('alpha', 'ready');
@@ -390,6 +395,31 @@ const CHECKS: Readonly<Record<string, () => Promise<void>>> = {
     live.press(':', 'up');
     expect(live.text()).toContain(':unload alpha');
     live.press('escape');
+  },
+  async notices() {
+    live.press('i');
+    expect(live.text()).toContain('Notices (');
+    await Promise.resolve();
+  },
+  async requests() {
+    await given('alpha', 'ready');
+    const [first, second] = [ask('alpha'), ask('alpha')];
+    await really('alpha', 'busy with both', ({ requests }) => requests === 2);
+    live.press('r');
+    await live.shows('Requests for alpha (2)');
+    live.press('j', 'c', 'y');
+    expect(await codeOf(second)).toBe('request_cancelled');
+    await live.shows('Requests for alpha (1)');
+    live.press('g', 'c', 'y');
+    expect(await codeOf(first)).toBe('request_cancelled');
+  },
+  async 'start-again'() {
+    await using other = await serve('--engine', 'sim', '--sim-devices', DEVICES, '--models-preset', preset);
+    using owner = await liveScreenOf(other, { owns: true });
+    other.process.kill('SIGKILL');
+    await owner.shows('The supervisor has ended');
+    owner.press('escape', 'a');
+    expect(owner.outcome()?.reason).toBe('start-again');
   },
   async redraw() {
     live.press('ctrl+l');

@@ -1,6 +1,8 @@
 import type { Key } from 'ink';
 import { describe, expect, it, vi } from 'vitest';
-import { COMMANDS, helpPage, hintsFor } from '../../components/keys/commands.js';
+import { COMMANDS } from '../../components/keys/commands.js';
+import { helpPage } from '../../components/keys/help-page.js';
+import { hintsFor } from '../../components/keys/key-texts.js';
 import { keyLabel, keyNames } from '../../components/keys/key-names.js';
 import { paintRow } from '../../components/widgets/row.js';
 import { PLAIN } from '../../components/theme/tones.js';
@@ -73,11 +75,21 @@ describe('the table of commands', () => {
     expect(help).toMatch(/ pin +pin the model: loads it/);
   });
 
+  it('names the keys that scroll where there is more of a page than is shown', () => {
+    const short = createScreenWorld(busySnapshot(), { columns: 80, rows: 24 });
+    short.press('?');
+    expect(short.lines().at(-1)).toMatch(/^ Esc back {2}j k PgDn scroll/);
+    const tall = createScreenWorld(busySnapshot(), { columns: 140, rows: 200 });
+    tall.press('?');
+    expect(tall.lines().at(-1)).not.toContain('scroll');
+  });
+
   it('hides and refuses everything that acts on a read-only screen', () => {
     const world = createScreenWorld(busySnapshot(), { options: { readOnly: true } });
     const acting = COMMANDS.filter((command) => command.acts);
     expect(acting.map((command) => command.name)).toEqual([
       ...['load', 'unload', 'kill', 'cancel', 'pin', 'unpin', 'block', 'unblock', 'park', 'wake', 'measure', 'reload'],
+      'start-again',
     ]);
     for (const command of acting) world.press(...command.keys);
     expect(world.asked).toEqual([]);
@@ -277,7 +289,7 @@ describe('looking', () => {
     world.press('G', 'w');
     expect(world.text()).toContain('out of memory on CUDA0: asked for 5.1 GiB');
     world.press('escape', 'k', 'w');
-    expect(world.text()).toContain('waits as number 1: needs 6.2 GiB on CUDA0');
+    expect(world.text()).toContain('(12s) as number 1, for 1 request: needs 6.2 GiB on CUDA0');
   });
 
   it('explains why a device is full', () => {

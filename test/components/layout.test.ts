@@ -125,7 +125,11 @@ describe('the frame', () => {
   });
 
   it('says what it has and what it needs when the terminal is too small', () => {
-    expect(createScreenWorld(busySnapshot(), { columns: 50, rows: 10 }).lines()).toEqual(['50x10, needs 60x16']);
+    const lines = (columns: number, rows: number): string[] =>
+      createScreenWorld(busySnapshot(), { columns, rows }).lines();
+    expect(lines(50, 10)).toEqual(['llm-tui needs 60 x 16, this is 50 x 10']);
+    expect(lines(20, 10)).toEqual(['llm-tui needs 60 x', '16, this is 20 x 10']);
+    expect(lines(9, 3)).toEqual(['llm-tui', 'needs 60', 'x 16,']);
   });
 
   it('can be left at any size, and does nothing else there', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readDevices } from '../../src/client/read-devices.js';
 import { announce } from '../../components/linear/announce.js';
-import { helpPage } from '../../components/keys/commands.js';
+import { helpPage } from '../../components/keys/help-page.js';
 import type { ScreenView } from '../../components/view.js';
 import { startFakeSupervisor } from '../support/fake-supervisor.js';
 import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
@@ -107,7 +107,7 @@ describe('the screen for those who listen to it', () => {
 
   it('says no control characters, whoever has sent them', () => {
     const supervisor = { ...SAMPLE_SUPERVISOR, notices: ['a \u001b[2Jnotice'] };
-    expect(listener(createScreenWorld(sampleSnapshot({ supervisor }))).heard()).toContain('notice: a notice');
+    expect(listener(createScreenWorld(sampleSnapshot({ supervisor }))).heard()).toContain('notice: a \\e[2Jnotice');
   });
 });
 

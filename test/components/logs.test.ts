@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { readLogs } from '../../components/log-reader.js';
 import { logWindow, movedBy, type LogRoom } from '../../components/panes/log-window.js';
+import { rowWidth } from '../../components/widgets/row.js';
 import { textWidth } from '../../components/text/width.js';
 import type { LogMessage } from '../../src/client/types.js';
 import { createScreenStore, openPage, type LogTail } from '../../src/store/screen-store.js';
@@ -141,6 +142,30 @@ describe('a log on its page', () => {
     for (const { text } of rows) expect(textWidth(text)).toBeLessThanOrEqual(100);
     expect(movedBy(tail, top, -1, true, room)).toEqual({ line: top.line, row: top.row - 1 });
     expect(movedBy(tail, top, Infinity, true, room)).toEqual(top);
+  });
+
+  // The terminal cuts what is too long as well: what is drawn there would look right without this.
+  it.each([
+    ['a line of 64 KB', 'L0ng '.repeat(13_000)],
+    ['a word of 64 KB', 'W'.repeat(65_000)],
+    ['wide characters', '漢字'.repeat(200)],
+    ['emoji', '👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇩🇪'.repeat(60)],
+    ['combining characters', 'e\u0301\u0302'.repeat(300)],
+    ['tabs', 'a\tb'.repeat(90)],
+  ])('hands out no row of %s that is wider than its room, wrapped or cut', (_what, line) => {
+    const tail = { model: 'phi-4', lines: [line, line], dropped: 0, error: null };
+    for (const width of [9, 58, 118]) {
+      for (const wrap of [true, false]) {
+        const { rows } = logWindow(tail, { top: null, wrap }, { width, height: 20, mark: '..' });
+        expect(rows.length).toBeGreaterThan(0);
+        for (const { text } of rows) expect(textWidth(text)).toBeLessThanOrEqual(width);
+      }
+    }
+    for (const columns of [60, 120]) {
+      for (const row of withLog(tail, { columns, rows: 24 }).frame().rows) {
+        expect(rowWidth(row)).toBeLessThanOrEqual(columns);
+      }
+    }
   });
 });
 

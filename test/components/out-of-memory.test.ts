@@ -84,24 +84,46 @@ describe('what would help a model that has run out of memory', () => {
 
   it('is unloading the smallest idle model that is enough alone', () => {
     expect(remedies(world({ large: { gib: 9 }, small: { gib: 5 }, tiny: { gib: 1 } }, 5))[0]).toMatch(
-      /^llm-tui unload small: gives 5\.0 GiB on CUDA0: enough; idle for 1m$/,
+      /^llm-tui unload small: gives 5\.0 GiB on CUDA0: enough by itself; idle for 1m$/,
     );
   });
 
   it('is unloading several, the least recently used first, where none is enough alone', () => {
     const shown = world({ young: { gib: 3, idleMillis: 20_000 }, old: { gib: 3, idleMillis: 900_000 } }, 4);
     expect(remedies(shown)).toEqual([
-      'llm-tui unload old: gives 3.0 GiB on CUDA0: 2.0 GiB would still be missing; idle for 15m',
-      'llm-tui unload young: gives 3.0 GiB on CUDA0: enough; idle for 20s',
+      'llm-tui unload old: gives 3.0 GiB on CUDA0: not enough by itself, 2.0 GiB would still be missing; idle for 15m',
+      'llm-tui unload young: gives 3.0 GiB on CUDA0: enough together with the one above; idle for 20s',
     ]);
   });
 
   it('is waiting for a busy one or unpinning, where the idle ones do not suffice, and says what each comes to', () => {
     const shown = world({ chat: { gib: 4, requests: 2 }, keeper: { gib: 6, pinned: true } }, 4);
     expect(remedies(shown)).toEqual([
-      'llm-tui unload chat: gives 4.0 GiB on CUDA0: 1.0 GiB would still be missing; leaves once its 2 requests ended',
-      'llm-tui unpin keeper: gives 6.0 GiB on CUDA0: enough; pinned models never leave by themselves',
+      'llm-tui unload chat: gives 4.0 GiB on CUDA0: not enough by itself, 1.0 GiB would still be missing; leaves once its 2 requests ended',
+      'llm-tui unpin keeper: gives 6.0 GiB on CUDA0: enough by itself; pinned models never leave by themselves',
     ]);
+  });
+
+  it('says of each whether it is enough by itself, with those above it, or not even so', () => {
+    const shown = world(
+      { a: { gib: 1 }, b: { gib: 1 }, busy: { gib: 1, requests: 1 }, kept: { gib: 5, pinned: true } },
+      3,
+    );
+    expect(remedies(shown).map((remedy) => /CUDA0: (.*?)(?:;|$)/u.exec(remedy)?.[1])).toEqual([
+      'not enough by itself, 5.0 GiB would still be missing',
+      'together with the one above 4.0 GiB would still be missing',
+      'together with the 2 above 3.0 GiB would still be missing',
+    ]);
+  });
+
+  it('counts what is on its way back as there: it was held by the one that failed', () => {
+    const devices = [
+      sampleDevice('CUDA0', {
+        segments: [{ model: 'late', part: 'releasing', bytes: 8 * GIB }],
+        externalBytes: 10 * GIB,
+      }),
+    ];
+    expect(remedies(world({}, 2, { devices }))[0]).toMatch(/^llm-tui load late: fits now: .* 13\.0 GiB is free for it/);
   });
 
   it('is a margin as large as what other programs took within the minute', () => {
@@ -135,6 +157,21 @@ describe('the out-of-memory report', () => {
     expect(shown.text()).not.toContain('! late ran out');
     shown.press('escape');
     expect(shown.text()).not.toContain('! late ran out');
+  });
+
+  it('tells the try before from the one that failed, and everybody together from nobody', () => {
+    const segments = [
+      { model: 'late', part: 'releasing', bytes: 5 * GIB },
+      { model: 'late', part: 'held', bytes: 2 * GIB },
+      { model: 'idle', part: 'held', bytes: 4 * GIB },
+    ] as const;
+    const holders = [{ device: 'CUDA0', segments, foreign: [] }];
+    const shown = world({ idle: { gib: 8 } }, 2, { outOfMemory: [report(7, { holders })] });
+    shown.press('!');
+    expect(shown.text()).toMatch(/5\.0 late, the try before +was leaving already/);
+    expect(shown.text()).toMatch(/2\.0 late, itself +the one that failed/);
+    // 24 less 10 of other programs and those 11.
+    expect(shown.text()).toMatch(/3\.0 nobody/);
   });
 
   it('goes back to the one before by the same key, and round again', () => {

@@ -60,6 +60,9 @@ describe('the palette', () => {
     ['laod', 'no command is called "laod"; the nearest is load'],
     ['un', 'no command is called "un"; these begin so: unload, unpin, unblock'],
     ['load fi-4', 'no model is called "fi-4"; the nearest is phi-4'],
+    [':th', 'no command is called ":th"; the nearest is theme'],
+    ['--laod', 'no command is called "--laod"; the nearest is load'],
+    ['xyzzyx', 'no command is called "xyzzyx"'],
     ['help me', 'help is typed without anything after it'],
     ['sort size', 'sort takes catalog, name, state, memory or idle, not "size"'],
     ['load \u001b[2J', 'no model is called "'],
@@ -88,6 +91,26 @@ describe('the palette', () => {
     type(world, 'sort n');
     world.press('tab', 'return');
     expect(world.text()).toContain('by name');
+  });
+
+  it.each([
+    ['xy', 'no command begins with "xy"'],
+    ['load zz', 'nothing begins with "zz" that could follow'],
+    ['redraw x', 'redraw is typed without anything after it'],
+  ])('says that there is nothing to complete "%s" with, until something else is typed', (line, sentence) => {
+    const world = createScreenWorld(busySnapshot());
+    world.press(':');
+    type(world, line);
+    world.press('tab');
+    expect(world.lines().at(-1)).toBe(` :${line}_  ${sentence}`);
+    world.press('backspace');
+    expect(world.lines().at(-1)).not.toContain(sentence);
+  });
+
+  it('suggests nothing where nothing is near', () => {
+    const world = createScreenWorld(busySnapshot());
+    run(world, 'xyzzyx');
+    expect(world.screen.getState().message?.text).toBe('no command is called "xyzzyx"');
   });
 
   it('brings back what was typed before, and keeps what is being typed meanwhile', () => {

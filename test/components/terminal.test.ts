@@ -196,7 +196,7 @@ describe('another size', () => {
     const fresh = await freshScreen(200, 60);
     await terminal.waitFor((lines) => lines.join('\n') === fresh);
     terminal.resize(40, 10);
-    await terminal.waitFor((lines) => lines.join('\n').trim() === '40x10, needs 60x16');
+    await terminal.waitFor((lines) => lines.join('\n').trim() === 'llm-tui needs 60 x 16, this is 40 x 10');
   });
 
   /** What a screen shows that was started at this size. */
@@ -214,7 +214,7 @@ describe('a lost supervisor', () => {
     await terminal.waitFor('LIVE');
     await supervisor.stop();
     await terminal.waitFor('LOST');
-    await terminal.waitFor('Trying again.');
+    await terminal.waitFor('trying again: ');
     expect(terminal.text()).toContain('qwen3-32b');
     await supervisor.start();
     await terminal.waitFor('LIVE');

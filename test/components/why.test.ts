@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GIB } from '../../src/scheduler/units.js';
 import type { Decision, DeviceFigures } from '../../src/client/types.js';
-import { readyModel, sampleDecision, sampleModel, sampleSnapshot } from '../support/snapshots.js';
+import { readyModel, sampleDecision, sampleModel, sampleQueueEntry, sampleSnapshot } from '../support/snapshots.js';
 import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
 
 const figures: DeviceFigures = {
@@ -74,6 +74,22 @@ describe('why a model is not loaded', () => {
       { position: 1, model: 'm', since: 0, waiters: 1, wantedBy: 'requests', why: 'x', decision: 0 },
     ] as const;
     expect(whyPage({ models: [sampleModel('m')], queue }).text()).not.toContain('nobody has asked');
+  });
+
+  it('leads with what it waits for, and since when; then comes how it came to be out', () => {
+    const waits = sampleDecision(7, { kind: 'wait', model: 'beta', sentence: 'beta: needs 2.0 GiB more on CUDA0' });
+    const queue = [sampleQueueEntry(1, 'beta', { why: waits.sentence, decision: 7 })];
+    const world = whyPage({ models: [evicted], queue, decisions: [eviction, waits] });
+    const [first, second, , title, record] = world.lines().slice(2);
+    expect(first).toMatch(
+      /WAITING {2}since \d\d:\d\d:48 \(12s\) as number 1, for 1 request: needs 2\.0 GiB more on CUDA0/,
+    );
+    expect(second).toContain('before that: evicted for gamma (decision #3)');
+    expect(title).toContain('Why it waits');
+    expect(record).toContain('#7');
+    world.press('escape', 'return');
+    expect(world.text()).toMatch(/state +WAITING\n/);
+    expect(world.text()).toMatch(/waiting +since .* as number 1/);
   });
 
   it('shows the record of its eviction, whatever was decided since', () => {

@@ -20,6 +20,7 @@ describe('a request that the operator cancels', () => {
 
     const waiting = served.post('/v1/chat/completions', chat('slow', 2));
     await served.until('it waits', ({ queue }) => queue.some(({ waiters }) => waiters === 1));
+    expect((await served.snapshot()).requests).toMatchObject([{ id: 'r1', model: 'slow', waiting: true }]);
     expect((await served.post('/supervisor/cancel', { model: 'slow' })).status).toBe(200);
     expect((await waiting).status).toBe(503);
     expect(await error(await waiting)).toMatchObject({ code: 'request_cancelled' });
@@ -38,6 +39,8 @@ describe('a request that the operator cancels', () => {
     await isBusy();
     const { decisions } = await served.snapshot();
     expect(decisions.map(({ sentence }) => sentence)).toContain('model: 1 being answered: cancelled by the operator');
+    const { requests } = await served.snapshot();
+    expect(requests).toMatchObject([{ id: 'r3', model: 'model', kind: '/v1/chat/completions', waiting: false }]);
     expect((await served.post('/supervisor/cancel', { request: 'r3' })).status).toBe(200);
     const text = await stream.text();
     expect(text.split('\n\n').at(-2)).toContain('"code":"request_cancelled"');

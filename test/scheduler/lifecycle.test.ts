@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { EventBody } from '../../src/scheduler/events.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { exited, spec, Stage } from '../support/stage.js';
 
@@ -144,6 +145,45 @@ describe('lifecycle and leases', () => {
     stage.play({ type: 'sample', takenAt: stage.now + 2000, devices, instances }, 2000);
     expect(stage.instance('a').claim).toEqual({ CUDA0: 11 * GIB });
     expect(stage.model('a')).toMatchObject({ raised: null, observed: { CUDA0: 11 * GIB } });
+  });
+
+  it.each([
+    {
+      what: 'what it was seen to hold, not what it was counted for',
+      resident: 3,
+      used: 0,
+      says: '3.0 GiB on CUDA0 back',
+    },
+    { what: 'that it had nothing', resident: 0, used: 0, says: 'nothing of it is left' },
+  ])('tells of memory that came back $what', ({ resident, used, says }) => {
+    const stage = twoModels();
+    stage.request('a');
+    const reading = { name: 'CUDA0', kind: 'discrete', description: '', attributed: true } as const;
+    const sample = (bytes: number, instances: Extract<EventBody, { type: 'sample' }>['instances']): void => {
+      const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: bytes }];
+      stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    };
+    const { generation } = stage.instance('a');
+    if (resident > 0) sample(resident * GIB, [{ model: 'a', generation, resident: { CUDA0: resident * GIB } }]);
+    stage.exit('a');
+    sample(used, []);
+    const [release] = stage.decisions.filter(({ kind }) => kind === 'release');
+    expect(release?.sentence).toContain(`a: ${says} `);
+  });
+
+  it('tells of what came back by the total, where that alone is known', () => {
+    const stage = twoModels();
+    const sample = (usedGib: number): void => {
+      const reading = { name: 'CUDA0', kind: 'discrete', description: '', attributed: false } as const;
+      const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: usedGib * GIB }];
+      stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances: [] }, 2);
+    };
+    sample(1);
+    stage.request('a');
+    sample(10);
+    stage.exit('a');
+    sample(1);
+    expect(stage.decisions.find(({ kind }) => kind === 'release')?.sentence).toContain('a: 9.0 GiB on CUDA0 back ');
   });
 
   it('keeps a raised claim where nobody can say what the model holds', () => {

@@ -125,6 +125,27 @@ describe('the report of an instance that has run out of memory', () => {
     expect(latest.decisions.at(3)?.number).toBe(latest.decision);
   });
 
+  it('counts a try that died before for what it was seen to hold, so that everybody together fits on the device', () => {
+    const stage = new RememberingStage({ marginBytes: 0 }).devices({ CUDA0: 24 }, { CUDA0: 9 });
+    stage.catalog(spec('a', { CUDA0: 16 })).request('a');
+    // Where memory limits nothing, the next try begins while what the first one held is not back yet.
+    const seen = (gib: number): void => {
+      const reading = { name: 'CUDA0', kind: 'discrete', description: '', attributed: true } as const;
+      const devices = [{ ...reading, totalBytes: 24 * GIB, usedBytes: (9 + gib) * GIB }];
+      const { generation } = stage.instance('a');
+      const instances = [{ model: 'a', generation, resident: { CUDA0: gib * GIB } }];
+      stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances }, 2);
+    };
+    seen(10);
+    stage.exit('a', 'out-of-memory', { ...asked, askedBytes: 6 * GIB });
+    expect(stage.instance('a').generation).toBe(2);
+    stage.exit('a', 'out-of-memory', { ...asked, askedBytes: 16 * GIB });
+    const [holders] = stage.latest.holders;
+    expect(holders?.segments.map(({ part, bytes }) => [part, inGib(bytes)])).toContainEqual(['releasing', 10]);
+    const [figures] = recordOf(stage).ledger;
+    expect(inGib(figures?.availableBytes ?? 0), '24 less 9 of others and 10 of the first try').toBe(5);
+  });
+
   it('leaves out what was longer ago than a minute, and what was there before anybody looked', () => {
     const stage = new RememberingStage().devices({ CUDA0: 24 }, { CUDA0: 5 }).catalog(spec('a', { CUDA0: 8 }));
     stage.external(9);

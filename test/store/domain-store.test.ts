@@ -16,7 +16,7 @@ describe('what the screen knows of the supervisor', () => {
     let state = createDomainStore().getState();
     state = receive(state, { type: 'snapshot', snapshot: busySnapshot() }, SAMPLE_TIME);
     state = receive(state, { type: 'disconnected', reason: 'Gone.' }, SAMPLE_TIME);
-    expect(state.connection).toEqual({ state: 'lost', reason: 'Gone.' });
+    expect(state.connection).toEqual({ state: 'lost', reason: 'Gone.', since: SAMPLE_TIME });
     expect(state.snapshot?.models).toHaveLength(6);
     state = receive(state, { type: 'snapshot', snapshot: busySnapshot() }, SAMPLE_TIME);
     expect(state.connection).toEqual({ state: 'live' });

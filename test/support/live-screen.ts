@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { keyTexts } from '../../components/keys/commands.js';
+import { keyTexts } from '../../components/keys/key-texts.js';
 import { drawFrame, NO_MEMORY } from '../../components/layout/frame.js';
 import { createSession, type Session } from '../../components/session.js';
 import { ASCII } from '../../components/theme/glyphs.js';
 import { PLAIN } from '../../components/theme/tones.js';
 import { paintRow } from '../../components/widgets/row.js';
 import type { ScreenOutcome } from '../../components/leave.js';
-import { connectSupervisor } from '../../src/client/supervisor-client.js';
+import { connectSupervisor, type ConnectOptions } from '../../src/client/supervisor-client.js';
 import type { SupervisorClient } from '../../src/client/types.js';
 import { pathsFor } from '../../src/supervisor/paths.js';
 import type { Served } from './serving.js';
@@ -115,7 +115,14 @@ export function liveScreen(
 /** A screen on the machine of a supervisor: it may do everything. */
 export async function liveScreenOf(served: Served, settings: { readonly owns?: boolean } = {}): Promise<LiveScreen> {
   const { socket } = pathsFor(served.stateDirectory, { XDG_RUNTIME_DIR: served.directory });
-  const live = liveScreen(connectSupervisor({ socketPath: socket }, { owner: settings.owns ?? false }), settings);
+  const onEnd: ConnectOptions['onEnd'] = (listener) => {
+    const ended = (exitCode: number | null, signal: string | null): void =>
+      listener({ at: Date.now(), exitCode, signal, log: join(served.stateDirectory, 'serve.log') });
+    served.process.once('exit', ended);
+    return () => served.process.off('exit', ended);
+  };
+  const options = settings.owns === true ? { owner: true, onEnd } : {};
+  const live = liveScreen(connectSupervisor({ socketPath: socket }, options), settings);
   await until('there is something to see', () => live.session.frames.view());
   return live;
 }

@@ -2,7 +2,7 @@ import type { ActionResult, ClientMessage, PlanView, Snapshot, SupervisorClient 
 import { createDomainStore, receive, type DomainStore } from '../../src/store/domain-store.js';
 import { createScreenStore, type ScreenStore } from '../../src/store/screen-store.js';
 import type { CommandContext } from '../../components/keys/command.js';
-import { keyTexts } from '../../components/keys/commands.js';
+import { keyTexts } from '../../components/keys/key-texts.js';
 import { SUPERVISOR } from '../../src/client/sources.js';
 import { dispatchKey } from '../../components/keys/dispatch.js';
 import { drawFrame, NO_MEMORY, type Frame } from '../../components/layout/frame.js';
@@ -60,8 +60,8 @@ export function createScreenWorld(
     source: options.source,
     recording: null,
     subscribe: () => () => undefined,
-    act(action, model) {
-      world.asked.push(`${action} ${model}`);
+    act(action, model, request) {
+      world.asked.push(`${action} ${request ?? model}`);
       return Promise.resolve(world.result);
     },
     plan(model) {
@@ -90,7 +90,11 @@ export function createScreenWorld(
     redraw: () => world.answers.push('redraw'),
     suspend: () => world.answers.push('suspend'),
     answer: (answer, dialog) =>
-      world.answers.push(dialog?.kind === 'confirm' ? `${answer} ${dialog.action} ${dialog.model}` : answer),
+      world.answers.push(
+        dialog?.kind === 'confirm'
+          ? [answer, dialog.action, dialog.model, dialog.request ?? ''].join(' ').trim()
+          : answer,
+      ),
   };
   const world: ScreenWorld = {
     domain,

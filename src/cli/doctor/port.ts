@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { nameOfProcess } from '../../devices/process-name.js';
 import type { Paths } from '../../supervisor/paths.js';
-import { runningSupervisor } from '../background.js';
+import { runningSupervisor } from '../running-supervisor.js';
 import type { Finding } from './finding.js';
 
 /** Whether one can listen there, and else who does. */

@@ -124,10 +124,11 @@ async function load(memory: SimMemory, need: DeviceBytes, settings: SimSettings)
   for (let chunk = 1; chunk <= CHUNKS; chunk++) {
     const share = chunk / CHUNKS;
     try {
-      memory.hold(Object.fromEntries(Object.entries(need).map(([name, bytes]) => [name, Math.floor(bytes * share)])));
+      const part = Object.entries(need).map(([name, bytes]) => [name, Math.floor(bytes * share)] as const);
+      memory.hold(Object.fromEntries(part), need);
     } catch (error) {
       if (!(error instanceof OutOfMemory)) throw error;
-      fail(describeOutOfMemory(error.device, need[error.device] ?? error.askedBytes));
+      fail(describeOutOfMemory(error.device, error.askedBytes));
     }
     console.log(formatProtocolLine('loading', { stages: ['text_model'], current: 'text_model', value: share }));
     await sleep((settings.loadSeconds * 1000) / CHUNKS);

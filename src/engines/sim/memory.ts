@@ -30,8 +30,11 @@ export class SimMemory {
     this.#totals = totals;
   }
 
-  /** Holds so much from now on; throws OutOfMemory, and holds what it held before, when a device has no room. */
-  hold(devices: DeviceBytes): void {
+  /**
+   * Holds so much from now on; throws OutOfMemory, and holds what it held before, when a device has no room.
+   * @param wanted what it is on its way to: what is missing of that is what it asks for
+   */
+  hold(devices: DeviceBytes, wanted: DeviceBytes = devices): void {
     this.#write(devices);
     const ledger = readLedger(this.#directory);
     const full = this.#totals.find(({ name, totalBytes }) => {
@@ -39,7 +42,7 @@ export class SimMemory {
     });
     if (full) {
       this.#write(this.#held);
-      throw new OutOfMemory(full.name, devices[full.name] ?? 0);
+      throw new OutOfMemory(full.name, (wanted[full.name] ?? 0) - (this.#held[full.name] ?? 0));
     }
     this.#held = devices;
   }

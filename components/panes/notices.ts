@@ -1,0 +1,44 @@
+import { clockText } from '../text/format.js';
+import { span, type Row } from '../widgets/row.js';
+import type { ScreenView } from '../view.js';
+import { section } from './ledger.js';
+import type { PageContent } from './page-content.js';
+
+/** Everything that the user should know, newest first; a lost connection before all else. */
+export function noticesPage(view: ScreenView): PageContent {
+  const { notices } = view.snapshot.supervisor;
+  const said = notices.toReversed().flatMap((notice, index) => [...(index === 0 ? [] : [[]]), noticeText(notice)]);
+  const lost = connectionRows(view);
+  return {
+    title: `Notices (${notices.length}${notices.length > 1 ? ', newest first' : ''})`,
+    rows: [
+      ...lost,
+      ...(lost.length === 0 || said.length === 0 ? [] : [[]]),
+      ...(lost.length + said.length === 0 ? [[span('there is nothing that you should know', 'dim')]] : said),
+    ],
+  };
+}
+
+/** `/etc/models.ini:3: ...`: the place apart from what is said of it. */
+function noticeText(notice: string): Row {
+  const place = /^(?:\/|[A-Za-z]:\\|\.)[^\n]*?:\d+: /u.exec(notice)?.[0] ?? '';
+  return [...(place === '' ? [] : [span(place, 'accent')]), span(notice.slice(place.length), 'warn')];
+}
+
+/** Since when nobody answers, why, and what can be done about it. */
+function connectionRows({ connection, ended, options }: ScreenView): Row[] {
+  if (connection.state !== 'lost') return [];
+  const { source, program, readOnly } = options;
+  const start =
+    ended !== null
+      ? `Its log is ${ended.log}${readOnly ? '' : '; a starts it again'}.`
+      : source.kind === 'router' || !source.can.has('stop')
+        ? 'Whether it still runs is to be seen on its machine.'
+        : `If it has ended, ${program} starts it again, and this screen finds it by itself.`;
+  const rows: Row[] = [
+    [span(`since ${clockText(connection.since)}: ${connection.reason}`, 'bad')],
+    [span('This screen tries again every few seconds, and shows meanwhile what was known last.')],
+    [span(`${start} q leaves.`)],
+  ];
+  return section('No connection', rows).slice(1);
+}

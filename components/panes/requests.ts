@@ -1,0 +1,69 @@
+import type { ModelId, RequestView } from '../../src/client/types.js';
+import type { Page } from '../../src/store/screen-store.js';
+import { durationText } from '../text/format.js';
+import type { PaneList } from '../widgets/pane.js';
+import { span, type Row } from '../widgets/row.js';
+import { headerRow, tableRow, type Column } from '../widgets/table.js';
+import type { ScreenView } from '../view.js';
+
+/** Rows of the list on the page of the model; it has a page of its own. */
+const DETAIL_ROWS = 5;
+
+const COLUMNS: readonly Column[] = [
+  { key: 'id', title: 'REQUEST', width: 8, align: 'left' },
+  { key: 'state', title: 'STATE', width: 8, align: 'left' },
+  { key: 'age', title: 'AGE', width: 5, align: 'right' },
+  { key: 'kind', title: 'SENT TO', width: 40, align: 'left', cutAt: 'middle' },
+];
+
+/** Who waits for a model and who is being answered, the oldest first; empty as well where nobody tells. */
+export function requestsOf({ snapshot }: Pick<ScreenView, 'snapshot'>, model: ModelId): readonly RequestView[] {
+  return (snapshot.requests ?? []).filter((request) => request.model === model);
+}
+
+/** The one that is selected on their page; null: it has ended, or there is none. */
+export function selectedRequest(view: ScreenView, page: Extract<Page, { kind: 'requests' }>): RequestView | null {
+  const open = requestsOf(view, page.model);
+  return (page.selected === null ? open[0] : open.find(({ id }) => id === page.selected)) ?? null;
+}
+
+/** One request in a sentence. */
+export function requestSentence({ id, kind, since, waiting }: RequestView, view: ScreenView): string {
+  return `${id}, ${waiting ? 'waiting' : 'being answered'} for ${durationText(view.now - since)}, sent to ${kind}`;
+}
+
+/** The page of the requests: a list in which one is selected. */
+export function requestsList(view: ScreenView, page: Extract<Page, { kind: 'requests' }>): PaneList {
+  const open = requestsOf(view, page.model);
+  const chosen = selectedRequest(view, page);
+  return {
+    title: `Requests for ${page.model} (${open.length})`,
+    header: headerRow(COLUMNS, view.options.glyphs.cut),
+    rows: open.map((request) => requestRow(request, view)),
+    empty: ['nobody waits for it, and nobody is being answered'],
+    selected: chosen === null ? -1 : open.indexOf(chosen),
+  };
+}
+
+/** The oldest ones, for the page of the model; the rest is counted. */
+export function requestRows(view: ScreenView, model: ModelId): Row[] {
+  const open = requestsOf(view, model);
+  const more = open.length - DETAIL_ROWS;
+  return [
+    ...open.slice(0, DETAIL_ROWS).map((request) => requestRow(request, view)),
+    ...(more <= 0 ? [] : [[span(`and ${more} more`, 'dim')]]),
+  ];
+}
+
+function requestRow({ id, kind, since, waiting }: RequestView, view: ScreenView): Row {
+  return tableRow(
+    COLUMNS,
+    {
+      id: { text: id },
+      state: waiting ? { text: 'waiting', tone: 'warn' } : { text: 'running', tone: 'busy' },
+      age: { text: durationText(view.now - since) },
+      kind: { text: kind },
+    },
+    view.options.glyphs.cut,
+  );
+}

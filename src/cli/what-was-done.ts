@@ -1,0 +1,53 @@
+import { countText } from '../../components/text/format.js';
+import { entryFor } from '../../components/text/model-state.js';
+import type { ModelView, OperatorAction, Snapshot } from '../client/types.js';
+
+/** True for a model's id and for its aliases. */
+export function isCalled({ id, aliases }: ModelView, name: string): boolean {
+  return id === name || aliases.includes(name);
+}
+
+/** The id of the model that is called so; the name itself where there is none. */
+export function idOf({ models }: Snapshot, name: string): string {
+  return models.find((model) => isCalled(model, name))?.id ?? name;
+}
+
+/** What an action that was accepted does, in one sentence, by how things stood before it. */
+export function whatWasDone(action: OperatorAction, before: Snapshot, name: string): string {
+  const model = before.models.find((known) => isCalled(known, name));
+  const id = idOf(before, name);
+  const isLoaded = model?.generation != null;
+  const running = model?.requests ?? 0;
+  switch (action) {
+    case 'pin':
+      return `${id} is pinned: it is never evicted${isLoaded ? '' : ', and loaded as soon as there is room for it'}`;
+    case 'unpin':
+      return `${id} is no longer pinned`;
+    case 'unload':
+      if (!isLoaded) return `${id} is no longer to be loaded`;
+      return running > 0
+        ? `${id} leaves once its ${countText(running, 'request')} ${running === 1 ? 'has' : 'have'} ended`
+        : `${id} is being unloaded`;
+    case 'park':
+      return `${id} goes to sleep, out of memory`;
+    case 'cancel':
+      return whatWasCancelled(id, running, model === undefined ? 0 : (entryFor(before, model)?.waiters ?? 0));
+    case 'kill':
+      return `${id} is being killed`;
+    case 'block':
+      return `${id} is blocked: it is not loaded any more`;
+    case 'unblock':
+      return `${id} is no longer blocked`;
+    case 'load':
+    case 'wake':
+      return `${id} is being loaded`;
+    case 'measure':
+      return `${id} is being measured`;
+  }
+}
+
+function whatWasCancelled(id: string, running: number, waiting: number): string {
+  if (running + waiting === 0) return `the load of ${id}, which nobody waited for, is cancelled`;
+  const parts = [...(running > 0 ? [`${running} being answered`] : []), ...(waiting > 0 ? [`${waiting} waiting`] : [])];
+  return `${countText(running + waiting, 'request')} for ${id} cancelled: ${parts.join(', ')}`;
+}
