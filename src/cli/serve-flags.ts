@@ -285,10 +285,14 @@ function keysOf(words: readonly string[]): readonly string[] {
 
 function keysInFile(path: string | null): readonly string[] {
   if (path === null) return [];
+  let text: string;
   try {
-    return keysOf(readFileSync(path, 'utf8').split(/\r?\n/u));
+    text = readFileSync(path, 'utf8');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`--api-key-file ${path} cannot be read (${why}).`, { cause });
   }
+  const keys = keysOf(text.split(/\r?\n/u));
+  if (keys.length > 0) return keys;
+  throw new UsageError(`--api-key-file ${path} has no key in it, so that everybody would get in.`);
 }

@@ -39,6 +39,7 @@ describe('mistakes on the command line get one clear sentence', () => {
       words: /\/no\/such\/binary, which is no program/u,
     },
     { mistake: 'a key that is empty', args: ['--api-key', ''], words: /--api-key is empty/u },
+    { mistake: 'a file without keys', args: ['--api-key-file', '/dev/null'], words: /has no key in it/u },
     {
       mistake: 'a word that is no command, with control sequences in it',
       args: ['fro\u001b[31mb'],

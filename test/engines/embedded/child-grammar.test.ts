@@ -113,6 +113,17 @@ describe('an answer in a given form', () => {
     ['another form', { response_format: { type: 'xml' } }, /must be text, json_object or json_schema/u],
     ['a broken grammar', { grammar: 'root ::= (' }, /'grammar' cannot be read/u],
     ['a grammar without root', { grammar: 'a ::= "b"' }, /'grammar' cannot be read/u],
+    [
+      'a grammar that repeats at most less than at least',
+      { grammar: 'root ::= "a"{5,2}' },
+      /'grammar' cannot be read/u,
+    ],
+    ['a grammar that repeats without end', { grammar: 'root ::= [a]{1000000000}' }, /'grammar' cannot be read/u],
+    [
+      'a list of at most less than at least',
+      { json_schema: { type: 'array', minItems: 5, maxItems: 2 } },
+      /"maxItems".*"minItems"/u,
+    ],
     ['a grammar nested without end', { grammar: `root ::= ${'('.repeat(50_000)}` }, /'grammar' nests/u],
     ['two forms at once', { grammar: 'root ::= "a"', json_schema: {} }, /Only one of/u],
   ])('is refused in one sentence for %s', async (_, fields, message) => {

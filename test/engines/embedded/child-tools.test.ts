@@ -196,6 +196,11 @@ describe('a request with functions', () => {
       withParameters({ properties: { a: { type: 'string', pattern: '(?=x)' } } }, true),
       /^'tools'.*'f'.*"pattern" at 'properties.a'/u,
     ],
+    [
+      'a list of at most less than at least',
+      withParameters({ properties: { a: { type: 'array', minItems: 5, maxItems: 2 } } }),
+      /^'tools'.*"maxItems" at 'properties.a'/u,
+    ],
     ['parameters that are no object', withParameters({ type: 'string' }), /^'tools.0.function.parameters'/u],
     [
       'a reference to what is no object',

@@ -155,6 +155,7 @@ export function addSchemaRules(rules: Rules, schema: unknown, prefix: string): s
   const arrayRule = (node: Schema, where: Where): string => {
     const min = countOf(node, 'minItems', where) ?? 0;
     const max = countOf(node, 'maxItems', where);
+    if (max !== null && max < min) throw new SchemaError(`"maxItems" ${at(where)} is below "minItems".`);
     if ('prefixItems' in node) {
       const items = listOf(node, 'prefixItems', where);
       if (min > items.length) throw unsupported('minItems above the number of prefixItems', where, ['minItems']);

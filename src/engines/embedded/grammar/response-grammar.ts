@@ -3,6 +3,7 @@ import type { GenerationFields } from '../http/generation-fields.js';
 import { HttpError } from '../http/http-error.js';
 import { JSON_OBJECT_GRAMMAR, SchemaError } from './json-grammar.js';
 import { grammarForSchema } from './json-schema-grammar.js';
+import { hasEndlessRepetition } from './repetitions.js';
 import type { LoadedModel } from '../model/load-model.js';
 
 const LONGEST_GRAMMAR_CHARS = 256 * 1024;
@@ -44,6 +45,7 @@ export async function compileGrammar(
   field: 'grammar' | 'tools',
 ): Promise<LlamaGrammar> {
   try {
+    if (hasEndlessRepetition(grammar)) throw new SchemaError('it repeats without end');
     return await model.llama.createGrammar({ grammar });
   } catch {
     const why = {

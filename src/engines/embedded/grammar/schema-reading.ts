@@ -1,13 +1,11 @@
 import { SchemaError, UnenforceableError, type Schema, type Where } from './json-grammar.js';
+import { MOST_REPETITIONS } from './repetitions.js';
 
 /** Keywords that say nothing about which values are valid. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['title', 'description', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
   ...['$schema', '$id', '$comment', '$defs', 'definitions', 'strict'],
 ]);
-/** llama.cpp writes repetitions out; larger ones cost more than anybody needs. */
-export const MOST_REPETITIONS = 1000;
-
 /** Throws the error that names the first keyword that is not among these. */
 export function only(node: Schema, keywords: readonly string[], where: Where): void {
   const other = Object.keys(node).find((name) => !keywords.includes(name) && !ANNOTATIONS.has(name));
