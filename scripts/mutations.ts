@@ -370,6 +370,12 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'roomBeside(state, instance, device) + 1',
   },
   {
+    guard: 'nobody leaves for somebody who waits no longer',
+    file: 'plan-queue.ts',
+    find: `  endNeedlessDrains(turn);\n`,
+    replace: '',
+  },
+  {
     guard: 'what a measuring child leaves behind for a moment is nobody else’s',
     file: 'measure.ts',
     find: `  holdAfterMeasuring(turn, measuring);\n`,

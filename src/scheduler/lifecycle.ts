@@ -5,7 +5,7 @@ import { sayAmounts, sayDuration } from './explain.js';
 import type { Instance, Model, StopReason } from './state.js';
 import { retryMeasuring } from './measure.js';
 import { takeReports } from './reports.js';
-import { instanceOf, modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
+import { entryOf, instanceOf, modelOf, note, patchInstance, patchModel, remember, type Turn } from './turn.js';
 import type { DeviceBytes, Millis, ModelId } from './units.js';
 
 /** At most this long for a child to leave that has nothing left to do: at shutdown, once its drain is over, or for want of a sign of life. */
@@ -115,6 +115,16 @@ export function stopForShutdown(turn: Turn, id: ModelId): void {
 /** A pinned model never leaves by a decision: one that was about to, once its requests had ended, stays. */
 export function keepPinned(turn: Turn, id: ModelId): void {
   if (modelOf(turn.state, id)?.instance?.draining?.kind === 'evicted') patchInstance(turn, id, { draining: null });
+}
+
+/** One that was to leave for somebody who waits no longer stays: nobody goes but for whom there is need. */
+export function endNeedlessDrains(turn: Turn): void {
+  for (const id of turn.state.running) {
+    const draining = modelOf(turn.state, id)?.instance?.draining;
+    if (draining?.kind !== 'evicted' || entryOf(turn.state, draining.by) !== null) continue;
+    patchInstance(turn, id, { draining: null });
+    note(turn, 'notice', id, `${id}: stays, since ${draining.by} no longer waits for it to leave`);
+  }
 }
 
 /** A child is up, or back from its rest. Says nothing about an instance that is already stopping. */

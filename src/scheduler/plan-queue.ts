@@ -3,6 +3,7 @@ import { carryOut } from './carry-out.js';
 import { sayDuration } from './explain.js';
 import { grantWaiters, removedMeanwhile, takesLeases } from './leases.js';
 import { isLeaving, ledgerOf } from './ledger.js';
+import { endNeedlessDrains } from './lifecycle.js';
 import { awaitsMeasurement } from './measure.js';
 import { dropEntry, rejectWaiters } from './queue.js';
 import type { Model, QueueEntry } from './state.js';
@@ -17,6 +18,7 @@ const BYPASS_LIMIT = 8;
  * for it, it alone may evict, and those behind it go first only into room that it does not need.
  */
 export function planQueue(turn: Turn): void {
+  endNeedlessDrains(turn);
   // Those whose model is up get their leases before anybody plans: while it loaded, their entry protected it.
   for (const { model: id } of turn.state.queue) {
     const model = modelOf(turn.state, id);

@@ -91,6 +91,28 @@ describe('waiting, and not', () => {
     expect(stage.did('stop')).toEqual(['a']);
   });
 
+  it.each([
+    [
+      'its client leaves',
+      (stage: Stage, request: string) => stage.play({ type: 'request-ended', request, model: 'b' }),
+    ],
+    ['the operator unloads it', (stage: Stage) => stage.operator('unload', 'b')],
+  ])('a busy model that was to leave for another stays when %s, and takes requests again', (_, withdraw) => {
+    const stage = oneCard({ maxWaitMillis: 5000 });
+    stage.request('a');
+    stage.ready('a').sample();
+    const waiting = stage.request('b');
+    const since = stage.state.queue[0]?.since ?? 0;
+    stage.play({ type: 'timer', timer: { kind: 'max-wait', model: 'b', since } }, 5000);
+    expect(stage.instance('a').draining).toMatchObject({ kind: 'evicted', by: 'b' });
+    const later = stage.request('a');
+    expect(stage.granted).not.toContain(later);
+    withdraw(stage, waiting);
+    expect(stage.instance('a').draining).toBe(null);
+    expect(stage.decisions.at(-1)?.sentence).toBe('a: stays, since b no longer waits for it to leave');
+    expect(stage.granted).toContain(later);
+  });
+
   it('a model of lower priority leaves first, even if it was used last', () => {
     const stage = new Stage()
       .devices({ CUDA0: 24 })
