@@ -13,10 +13,11 @@ interface ActionText {
   readonly key: string | null;
   readonly hint: string | null;
   readonly help: string;
+  readonly otherwise?: string;
 }
 
 function action(
-  { name, key, hint, help }: ActionText,
+  { name, key, ...texts }: ActionText,
   possible: (model: ModelView, view: ScreenView) => boolean,
   run: (context: CommandContext, model: ModelView, how: Invocation, view: ScreenView) => void,
 ): Command {
@@ -24,8 +25,7 @@ function action(
     name,
     keys: key === null ? [] : [key],
     group: 'models',
-    help,
-    hint,
+    ...texts,
     acts: true,
     needs: name,
     takes: 'model',
@@ -81,6 +81,7 @@ export const MODEL_COMMANDS: readonly Command[] = [
       key: 'c',
       hint: 'cancel',
       help: 'cancel the requests for the model, or the one that is selected in their list; asks before it cuts off answers',
+      otherwise: 'cancel does nothing: the model has no requests',
     },
     (model, view) => model.requests > 0 || isQueued(view, model),
     (context, model, how, view) => {

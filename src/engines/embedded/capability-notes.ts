@@ -45,7 +45,7 @@ export const CAPABILITY_NOTES: readonly CapabilityNote[] = [
     what: 'Samplers besides top-k, top-p, min-p, XTC, DRY, temperature and the penalties',
     instead: 'the library has no others, and their order is fixed',
     options:
-      /^(?:samplers|sampling-seq|mirostat|typical-p|top-n-sigma|dynatemp-|adaptive-|logit-bias$|ignore-eos|backend-sampling)/u,
+      /^(?:samplers|sampling-seq|mirostat|typical-p|top-n-sigma|dynatemp-|adaptive-|logit-bias$|backend-sampling)/u,
     fields: {
       samplers: filled,
       mirostat: positive,
@@ -54,9 +54,14 @@ export const CAPABILITY_NOTES: readonly CapabilityNote[] = [
       dynatemp_range: not(0),
       adaptive_target: (value) => typeof value === 'number' && value >= 0,
       min_keep: positive,
-      ignore_eos: truthy,
       backend_sampling: truthy,
     },
+  },
+  {
+    what: 'Going on after the end of an answer',
+    instead: 'an answer ends where the model ends it',
+    options: /^ignore-eos$/u,
+    fields: { ignore_eos: truthy },
   },
   { what: 'The DRY penalty', instead: 'it looks at the answer, not at the prompt' },
   {
@@ -66,9 +71,9 @@ export const CAPABILITY_NOTES: readonly CapabilityNote[] = [
     fields: { grammar_lazy: truthy, grammar_triggers: filled },
   },
   {
-    what: 'JSON schemas with conditions, patterns that look around and the like, for answers and for functions',
+    what: 'JSON schemas with conditions, patterns that look around and the like',
     instead:
-      'the schema is refused and the keyword named; `oneOf` means `anyOf`, and where properties are named no others are written',
+      'for answers, and for functions that are `strict`, the schema is refused and the keyword named (the arguments of others are held to the rest of it); `oneOf` means `anyOf`, and where properties are named no others are written',
   },
   {
     what: 'One pool of context for all sequences',
