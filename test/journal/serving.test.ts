@@ -29,8 +29,9 @@ function journalOf({ stateDirectory }: Pick<Served, 'stateDirectory'>): string {
 }
 
 /** What the scheduler alone knows of a snapshot, as text. */
-function schedulerPart({ schema: _, supervisor: __, outOfMemory: ___, models, ...rest }: Snapshot): string {
-  const bare = models.map((model) => ({
+function schedulerPart(snapshot: Snapshot): string {
+  const { schema: _, supervisor: __, outOfMemory: ___, requests: ____, models, ...rest } = snapshot;
+  const bare = models.map(({ origin: _____, ...model }) => ({
     ...model,
     lastExit: model.lastExit && { ...model.lastExit, lastLines: null },
   }));
