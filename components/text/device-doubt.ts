@@ -2,7 +2,7 @@ import type { DeviceView, Millis } from '../../src/client/types.js';
 import { staleText } from './format.js';
 
 /** A sample older than this no longer says what is. */
-export const STALE_MILLIS = 3_000;
+const STALE_MILLIS = 3_000;
 
 /** Why the figures of a device are less than they seem. */
 export interface Doubt {

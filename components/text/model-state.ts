@@ -1,12 +1,17 @@
-import type { ModelView, QueueView, Snapshot } from '../../src/client/types.js';
+import type { ModelId, ModelView, QueueView, Snapshot } from '../../src/client/types.js';
 import type { Tone } from '../theme/tones.js';
 
 /** What of a snapshot tells whether a model is waited for. */
 type Waits = Pick<Snapshot, 'queue'>;
 
+/** Entries by model, made once for each queue: every row of a frame looks into it, and both may be long. */
+const entriesOf = new WeakMap<Snapshot['queue'], ReadonlyMap<ModelId, QueueView>>();
+
 /** A model's entry in the queue; null: nobody wants it, or it is up. */
 export function entryFor({ queue }: Waits, { id }: Pick<ModelView, 'id'>): QueueView | null {
-  return queue.find((entry) => entry.model === id) ?? null;
+  const entries = entriesOf.get(queue) ?? new Map(queue.map((entry) => [entry.model, entry]));
+  entriesOf.set(queue, entries);
+  return entries.get(id) ?? null;
 }
 
 /** The state as a word, with what matters more than the state itself. */

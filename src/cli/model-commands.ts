@@ -22,8 +22,10 @@ export async function actCommand(
     const before = await snapshotOf(client);
     const result = await answered(client.act(action, name));
     if (!result.ok) throw new CommandFailed(result.message);
-    const waits = action === 'load' || action === 'wake';
-    const message = waits ? await whenLoaded(client, name, before.at) : whatWasDone(action, before, name);
+    const message =
+      action === 'load' || action === 'wake'
+        ? await whenLoaded(client, name, before.at)
+        : whatWasDone(action, before, name);
     return json ? JSON.stringify({ schema: 1, action, model: idOf(before, name), message }, null, 2) : message;
   });
 }

@@ -12,8 +12,8 @@ export function idOf({ models }: Snapshot, name: string): string {
   return models.find((model) => isCalled(model, name))?.id ?? name;
 }
 
-/** What an action that was accepted does, in one sentence, by how things stood before it. */
-export function whatWasDone(action: OperatorAction, before: Snapshot, name: string): string {
+/** What an action that was accepted does, in one sentence, by how things stood before it; of a load that is told later. */
+export function whatWasDone(action: Exclude<OperatorAction, 'load' | 'wake'>, before: Snapshot, name: string): string {
   const model = before.models.find((known) => isCalled(known, name));
   const id = idOf(before, name);
   const isLoaded = model?.generation != null;
@@ -38,9 +38,6 @@ export function whatWasDone(action: OperatorAction, before: Snapshot, name: stri
       return `${id} is blocked: it is not loaded any more`;
     case 'unblock':
       return `${id} is no longer blocked`;
-    case 'load':
-    case 'wake':
-      return `${id} is being loaded`;
     case 'measure':
       return `${id} is being measured`;
   }

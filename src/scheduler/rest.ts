@@ -59,7 +59,7 @@ function isBack(state: State, { name, usedBytes }: DeviceReading, takenAt: Milli
     const claim = bytesOn(instance.claim, name);
     if (model === undefined || claim === 0) continue;
     const kept = keptBefore(model, instance, name, takenAt);
-    if (kept === null && (instance.phase !== 'ready' || !isSettled(instance, takenAt))) return false;
+    if (kept === null && !isSettled(instance, takenAt)) return false;
     expected += kept ?? claim;
   }
   return usedBytes <= expected;

@@ -144,8 +144,8 @@ function withoutGuess(model: Model, claim: DeviceBytes, observed: DeviceBytes): 
  * has only just come up, or woken, may show a part of it, and a part must not be remembered as the whole.
  */
 function hasSettledAtWork(instance: Instance, takenAt: Millis): boolean {
-  const { phase, readyAt, lastUsedAt } = instance;
-  return phase === 'ready' && readyAt !== null && lastUsedAt > readyAt && isSettled(instance, takenAt);
+  const { readyAt, lastUsedAt } = instance;
+  return readyAt !== null && lastUsedAt > readyAt && isSettled(instance, takenAt);
 }
 
 function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceReading[], residency: Residency): void {

@@ -69,7 +69,7 @@ export async function generateChoice(
   signal: AbortSignal,
   onPiece: (piece: Piece) => Promise<void>,
 ): Promise<ChoiceResult> {
-  const tally: Tally = { generatedTokens: 0, promptDoneAt: null };
+  const tally: Tally = { generatedTokens: 0, promptDoneAt: null, stopType: 'limit' };
   const now = (): Pick<Piece, 'slot' | 'generatedTokens' | 'promptDoneAt'> => ({
     slot: slot.id,
     generatedTokens: tally.generatedTokens,

@@ -23,24 +23,18 @@ export async function writeCalls(
 ): Promise<CallsEnd> {
   const { model, contextTokens } = generator;
   const { sampling, stopTokens } = request;
-  const most = Math.min((sampling.maxTokens ?? Infinity) - tally.generatedTokens, contextTokens - prompt.length);
+  const room = contextTokens - prompt.length;
+  const mostTokens = Math.min(sampling.maxTokens ?? Infinity, tally.generatedTokens + room);
   const reader = createCallReader(plan.format, plan.names);
-  let stopType: ChoiceResult['stopType'] = 'limit';
-  if (most > 0) {
-    const limit = tally.generatedTokens + most;
-    // The sequence holds the prompt of the request already; what has been written since is put right.
-    if (prompt !== request.prompt) await prefill(generator, slot, prompt, true, signal);
-    const assembler = createTextAssembler(model, prompt, { stops: [], shows: () => true });
-    for await (const token of streamTokens(generator, slot, { prompt, sampling, choice, grammar }, tally, signal)) {
-      if (model.isEogToken(token) || stopTokens.has(token)) {
-        stopType = 'eos';
-        break;
-      }
-      await give({ text: '', calls: reader.push(assembler.push(token)), token });
-      if (tally.generatedTokens >= limit) break;
-    }
-    const rest = reader.push(assembler.finish());
-    if (rest.length > 0) await give({ text: '', calls: rest, token: null });
+  // The sequence holds the prompt of the request already; what has been written since is put right.
+  if (prompt !== request.prompt && tally.generatedTokens < mostTokens)
+    await prefill(generator, slot, prompt, true, signal);
+  const assembler = createTextAssembler(model, prompt, { stops: [], shows: () => true });
+  const wanted = { prompt, sampling, choice, grammar, stopTokens, mostTokens };
+  for await (const token of streamTokens(generator, slot, wanted, tally, signal)) {
+    await give({ text: '', calls: reader.push(assembler.push(token)), token });
   }
-  return { stopType, stoppingWord: '', called: reader.complete };
+  const rest = reader.push(assembler.finish());
+  if (rest.length > 0) await give({ text: '', calls: rest, token: null });
+  return { stopType: tally.stopType, stoppingWord: '', called: reader.complete };
 }

@@ -30,32 +30,22 @@ export async function writeText(
 ): Promise<TextEnd> {
   const { model, contextTokens } = generator;
   const { prompt, sampling, stopTokens, calls } = request;
-  const limit = Math.min(sampling.maxTokens ?? Infinity, contextTokens - prompt.length);
+  const mostTokens = Math.min(sampling.maxTokens ?? Infinity, contextTokens - prompt.length);
   const assembler = createTextAssembler(model, prompt, textOptions(request));
   const tokens: Token[] = [];
   /** Characters up to each token; no number is as large as that of a token which ends within one. */
   const lengths: number[] = [];
   let written = '';
-  let stopType: ChoiceResult['stopType'] = 'limit';
-  if (limit > 0) {
-    for await (const token of streamTokens(generator, slot, { prompt, sampling, choice, grammar }, tally, signal)) {
-      if (model.isEogToken(token) || stopTokens.has(token)) {
-        stopType = 'eos';
-        break;
-      }
-      const text = assembler.push(token);
-      tokens.push(token);
-      lengths.push(assembler.length ?? Infinity);
-      written += text;
-      await give({ text, calls: [], token });
-      if (assembler.stopped) {
-        stopType = 'word';
-        break;
-      }
-      if (tally.generatedTokens >= limit) break;
-    }
+  const wanted = { prompt, sampling, choice, grammar, stopTokens, mostTokens };
+  for await (const token of streamTokens(generator, slot, wanted, tally, signal)) {
+    const text = assembler.push(token);
+    tokens.push(token);
+    lengths.push(assembler.length ?? Infinity);
+    written += text;
+    await give({ text, calls: [], token });
+    if (assembler.stopped) break;
   }
-  const { stoppingWord } = assembler;
+  const { stopped, stoppingWord } = assembler;
   if (calls !== null && stoppingWord === calls.format.trigger) {
     // The trigger may begin within a token, whose beginning is text then.
     const kept = 1 + lengths.findLastIndex((length) => length <= written.length);
@@ -68,7 +58,7 @@ export async function writeText(
   }
   const rest = assembler.finish();
   if (rest !== '') await give({ text: rest, calls: [], token: null });
-  return { kind: 'answer', stopType, stoppingWord };
+  return { kind: 'answer', stopType: stopped ? 'word' : tally.stopType, stoppingWord };
 }
 
 /** What the model begins a call with ends the text. It shows, even where it is a control token. */

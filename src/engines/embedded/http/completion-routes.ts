@@ -6,7 +6,7 @@ import { generate, type ChoiceListener } from '../generation/choices.js';
 import type { GenerationFields } from './generation-fields.js';
 import type { GenerationRequest } from '../generation/generate.js';
 import type { CallPiece } from '../tools/call-reader.js';
-import { allowCalls, checkCalls } from '../tools/call-grammar.js';
+import { allowCalls, enforceable } from '../tools/call-grammar.js';
 import { planCalls } from '../tools/call-plan.js';
 import { readTools } from '../tools/tool-request.js';
 import { errorBody } from './http-error.js';
@@ -24,10 +24,10 @@ import { checkTokens } from './token-check.js';
 /** `POST /v1/chat/completions` */
 export async function answerChat(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const fields = parseBody(chatSchema, body);
-  const tools = readTools(fields);
-  refuseTooLong(service, [...textsOf(fields.messages), ...(tools?.shown ?? []).map(({ text }) => text)]);
+  const offered = readTools(fields);
+  refuseTooLong(service, textsOf(fields.messages, offered?.shown));
   const asked = readSampling(fields, service.args.defaults);
-  if (tools !== null) checkCalls(tools, fields);
+  const tools = offered === null ? null : enforceable(offered, fields);
   await answer(service, fields, response, ({ template, loaded: { model } }) => {
     const chat = template.render(fields, tools?.shown ?? []);
     const calls = planCalls(model, chat, tools);

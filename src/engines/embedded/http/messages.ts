@@ -41,12 +41,16 @@ export function textOf(given: Maybe<Content>): string {
   return typeof given === 'string' ? given : (given ?? []).map((part) => part.text).join('\n');
 }
 
-/** What the messages say, calls of functions included: one text each. */
-export function textsOf(messages: readonly ChatMessage[]): readonly string[] {
-  return messages.map((message) => {
+/** What the messages say, calls of functions included, and what is told of functions: one text each. */
+export function textsOf(
+  messages: readonly ChatMessage[],
+  tools: readonly { readonly text: string }[] = [],
+): readonly string[] {
+  const said = messages.map((message) => {
     const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
     return textOf(message.content) + calls.map(({ function: call }) => call.name + call.arguments).join('');
   });
+  return [...said, ...tools.map(({ text }) => text)];
 }
 
 /** Whether the conversation has calls of functions in it. */

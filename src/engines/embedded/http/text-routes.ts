@@ -32,7 +32,7 @@ export async function answerDetokenize(service: Service, body: unknown, response
 export async function answerTemplate(service: Service, body: unknown, response: ServerResponse): Promise<void> {
   const request = parseBody(templateSchema, body);
   const tools = readTools(request);
-  refuseTooLong(service, [...textsOf(request.messages), ...(tools?.shown ?? []).map(({ text }) => text)]);
+  refuseTooLong(service, textsOf(request.messages, tools?.shown));
   await service.residency.use(abortOnDisconnect(response), ({ template }) => {
     sendJson(response, 200, { prompt: template.render(request, tools?.shown ?? []).text });
   });

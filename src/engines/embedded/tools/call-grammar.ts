@@ -18,7 +18,7 @@ export function grammarForCalls(format: CallFormat, { callable, several }: ToolR
   const rules: Rules = new Map(COMMON_RULES);
   const calls = callable.map((tool, index) => {
     const { name } = tool;
-    const parameters = addParameters(rules, tool, `f${index}a`);
+    const parameters = withName(tool, () => addSchemaRules(rules, tool.parameters, `f${index}a`));
     rules.set(
       `f${index}`,
       sequence([text(name + format.beforeArguments(name)), parameters, text(format.afterArguments(name))]),
@@ -31,14 +31,22 @@ export function grammarForCalls(format: CallFormat, { callable, several }: ToolR
 }
 
 /**
- * Throws HttpError 400 for what cannot be enforced, before any model is woken for it.
+ * The request with parameters that can be enforced: of those that are not strict what a grammar can say. Throws HttpError
+ * 400 for what cannot be, before any model is woken for it.
  */
-export function checkCalls({ callable }: ToolRequest, { grammar }: GenerationFields): void {
+export function enforceable(request: ToolRequest, { grammar }: GenerationFields): ToolRequest {
   if (grammar != null && grammar !== '') {
     throw new HttpError(400, "'grammar' and 'tools' cannot be given together; a call has a grammar of its own.");
   }
   const rules: Rules = new Map(COMMON_RULES);
-  callable.forEach((tool, index) => addParameters(rules, tool, `f${index}a`));
+  const callable = request.callable.map((tool, index) =>
+    withName(tool, () => {
+      const parameters = tool.strict ? tool.parameters : enforceablePart(tool.parameters);
+      addSchemaRules(rules, parameters, `f${index}a`);
+      return { ...tool, parameters };
+    }),
+  );
+  return { ...request, callable };
 }
 
 /**
@@ -57,9 +65,10 @@ export function allowCalls(grammar: string, { format, begun }: Pick<CallPlan, 'f
   return `${grammar.replace(/^root ::=/mu, 'answer ::=')}\nroot ::= answer | ${text(format.trigger)}`;
 }
 
-function addParameters(rules: Rules, { name, parameters, strict }: FunctionTool, prefix: string): string {
+/** What is wrong with a schema is said of the function that it belongs to. */
+function withName<T>({ name }: FunctionTool, use: () => T): T {
   try {
-    return addSchemaRules(rules, strict ? parameters : enforceablePart(parameters), prefix);
+    return use();
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error;
     throw new HttpError(400, `'tools': the parameters of '${name}': ${error.message}`);
