@@ -93,7 +93,11 @@ export function section(title: string, rows: readonly Row[]): Row[] {
 
 function victimText(victim: Victim): string {
   const gives = Object.entries(victim.givesBytes).map(([device, bytes]) => `${sizeText(bytes)} on ${device}`);
-  return `${victim.model}: idle ${durationText(victim.idleMillis)}, gives ${gives.join(', ') || 'nothing'}`;
+  const what =
+    victim.requests === undefined
+      ? `idle ${durationText(victim.idleMillis)}`
+      : `once its ${countText(victim.requests, 'request')} ended`;
+  return `${victim.model}: ${what}, gives ${gives.join(', ') || 'nothing'}`;
 }
 
 function passedText(passed: PassedOver): string {

@@ -27,7 +27,7 @@ export function whyModelRows(view: ScreenView, id: ModelId): Row[] {
   const waits = isWaiting(view, model);
   return [
     [span(state.word, state.tone), span(`  ${standing(view, model)}`)],
-    ...(model.word === 'stopping' && entry !== null
+    ...((model.word === 'stopping' || model.draining) && entry !== null
       ? [[span(`asked for again ${waitText(view, entry)}`, 'warn')]]
       : []),
     ...(waits && (model.lastStop !== null || lastExit !== null) ? [[span(`before that: ${stopText(model)}`)]] : []),
@@ -42,6 +42,7 @@ export function whyModelRows(view: ScreenView, id: ModelId): Row[] {
 /** The present state in one sentence. */
 function standing(view: ScreenView, model: ModelView): string {
   if (model.invalid !== null) return `cannot be loaded: ${model.invalid}`;
+  if (isDraining(model)) return `leaves once its ${countText(model.requests, 'request')} ended: ${stopText(model)}`;
   switch (model.word) {
     case 'ready':
     case 'sleeping':
@@ -63,6 +64,11 @@ function standing(view: ScreenView, model: ModelView): string {
         ? 'not loaded: blocked by the operator (b allows it again)'
         : `not loaded: ${notLoadedText(view, model)}`;
   }
+}
+
+/** True for one that answers what it has begun, and then leaves. */
+function isDraining({ draining, word }: ModelView): boolean {
+  return draining && word !== 'stopping';
 }
 
 /** True for a model that is not loaded and is to be. */
@@ -128,7 +134,7 @@ function recordRows(view: ScreenView, model: ModelView): Row[] {
   const refusal = model.generation === null ? standingRefusal(view, model.id) : null;
   if (refusal !== null) return record('The refusal', refusal);
   const { lastStop } = model;
-  if (lastStop?.kind === 'evicted' && (model.generation === null || model.word === 'stopping')) {
+  if (lastStop?.kind === 'evicted' && (model.generation === null || model.word === 'stopping' || model.draining)) {
     const eviction = view.snapshot.decisions.find(({ number }) => number === lastStop.decision);
     return eviction === undefined
       ? [[], [span(`The record of its eviction, decision #${lastStop.decision}, is no longer kept.`, 'dim')]]

@@ -124,11 +124,14 @@ function armWaitTimers(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, 
 function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'wait-busy' }>): void {
   if (!hasWaited(turn.state, entry, turn.state.settings.maxWaitMillis)) return;
   const waited = sayDuration(turn.state.now - entry.since);
-  for (const blocker of verdict.blockers) {
-    const instance = modelOf(turn.state, blocker.model)?.instance;
-    if (instance?.phase !== 'ready') continue;
+  const leaving = verdict.blockers.filter(({ model }) => modelOf(turn.state, model)?.instance?.phase === 'ready');
+  // Who leaves is passed over no longer.
+  const passedOver = verdict.field.passedOver.filter(
+    ({ model }) => !leaving.some((blocker) => blocker.model === model),
+  );
+  for (const blocker of leaving) {
     const sentence =
-      `${blocker.model}: takes no new requests and leaves after its current ${instance.leases.length}, ` +
+      `${blocker.model}: takes no new requests and leaves after its current ${blocker.requests}, ` +
       `since ${entry.model} has waited ${waited} (--max-wait)`;
     const decision = record(turn, {
       kind: 'drain',
@@ -139,7 +142,7 @@ function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { ki
       runningInstances: runningInstances(turn.state),
       modelsMax: turn.state.settings.modelsMax,
       plan: [toVictim(blocker)],
-      passedOver: verdict.field.passedOver,
+      passedOver,
       proceeded: false,
       sentence,
     });

@@ -45,7 +45,10 @@ export interface DeviceFigures {
 export interface Victim {
   readonly model: ModelId;
   readonly generation: number;
+  /** 0 for one that is busy. */
   readonly idleMillis: Millis;
+  /** Requests in flight, which end before it leaves; absent: none. */
+  readonly requests?: number;
   readonly givesBytes: DeviceBytes;
 }
 

@@ -15,7 +15,10 @@ export interface Candidate {
   readonly model: ModelId;
   readonly generation: number;
   readonly lastUsedAt: Millis;
+  /** 0 for one that is busy. */
   readonly idleMillis: Millis;
+  /** In flight. */
+  readonly requests: number;
   /** How long it took to load; null: not known. */
   readonly reloadMillis: Millis | null;
   readonly priority: number;

@@ -144,7 +144,7 @@ function modelView(devices: State['devices'], model: Model): ModelView {
     loadMillis: model.loadMillis,
     draining: (instance?.draining ?? null) !== null,
     hungSince: instance?.hungSince ?? null,
-    lastStop: model.lastStop,
+    lastStop: instance?.stopReason ?? instance?.draining ?? model.lastStop,
     lastExit: model.lastExit,
   };
 }

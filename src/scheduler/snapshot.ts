@@ -107,6 +107,7 @@ export interface ModelView {
   readonly draining: boolean;
   /** Since when it has given no sign of life, although it is at work: no answer, no token, no CPU time. */
   readonly hungSince: Millis | null;
+  /** Why it leaves, or is about to; else why its latest instance was stopped, or null. */
   readonly lastStop: StopReason | null;
   readonly lastExit: ExitReport | null;
 }

@@ -58,7 +58,8 @@ function candidateOf(state: State, model: Model, instance: Instance): Candidate 
     model: model.spec.id,
     generation: instance.generation,
     lastUsedAt: instance.lastUsedAt,
-    idleMillis: Math.max(0, state.now - instance.lastUsedAt),
+    idleMillis: instance.leases.length > 0 ? 0 : Math.max(0, state.now - instance.lastUsedAt),
+    requests: instance.leases.length,
     reloadMillis: model.loadMillis,
     priority: model.spec.priority,
     gives: instance.claim,
@@ -104,6 +105,6 @@ function wantedBeforeEntry(state: State, entry: QueueEntry): ReadonlySet<ModelId
 }
 
 export function toVictim(candidate: Candidate): Victim {
-  const { model, generation, idleMillis, gives } = candidate;
-  return { model, generation, idleMillis, givesBytes: gives };
+  const { model, generation, idleMillis, requests, gives } = candidate;
+  return { model, generation, idleMillis, ...(requests === 0 ? {} : { requests }), givesBytes: gives };
 }

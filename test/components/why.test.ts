@@ -32,6 +32,14 @@ const eviction = sampleDecision(3, {
   plan: [{ model: 'beta', generation: 1, idleMillis: 9_000, givesBytes: { CUDA0: 12 * GIB } }],
 });
 
+const drained = sampleDecision(4, {
+  kind: 'drain',
+  model: 'beta',
+  forModel: 'gamma',
+  sentence: 'beta: takes no new requests',
+  plan: [{ model: 'beta', generation: 1, idleMillis: 0, requests: 2, givesBytes: { CUDA0: 12 * GIB } }],
+});
+
 const evicted = sampleModel('beta', { lastStop: { kind: 'evicted', by: 'gamma', decision: 3 } });
 
 /** The Why page of the first model. */
@@ -50,6 +58,18 @@ const listed = (world: ScreenWorld): number[] =>
     ?.map((found) => Number(found.trim().slice(1))) ?? [];
 
 describe('why a model is not loaded', () => {
+  it('says of one that leaves once it has answered for whom, and does not call it idle', () => {
+    const lastStop = { kind: 'evicted', by: 'gamma', decision: 4 } as const;
+    const models = [readyModel('beta', 1, { requests: 2, draining: true, lastStop })];
+    const world = whyPage({ models, decisions: [drained] });
+    expect(world.lines()[2]).toMatch(
+      /^ {2}DRAINING {2}leaves once its 2 requests ended: evicted for gamma \(decision #4\)/,
+    );
+    expect(world.text()).toContain('Its eviction');
+    expect(world.text()).toContain('beta: once its 2 requests ended, gives 12.0 GiB on CUDA0');
+    expect(world.text()).not.toMatch(/idle|passed over|nobody has asked/u);
+  });
+
   it('leads with its refusal, where nothing came after that', () => {
     const decisions = [sampleDecision(2, { model: 'huge', kind: 'measure' }), refusal];
     const world = whyPage({ models: [sampleModel('huge')], decisions });

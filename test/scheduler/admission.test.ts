@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { projectModel } from '../../src/scheduler/project.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
 
@@ -144,6 +145,9 @@ describe('admission', () => {
     const { since } = stage.state.queue[0] ?? { since: 0 };
     stage.play({ type: 'timer', timer: { kind: 'max-wait', model: 'b', since } }, 30_000);
     expect(stage.decisions.map(({ kind }) => kind)).toEqual(['drain']);
+    // It is either on its way out or passed over, never both, and who answers somebody is not idle.
+    expect(stage.decisions[0]).toMatchObject({ plan: [{ model: 'a', idleMillis: 0, requests: 1 }], passedOver: [] });
+    expect(projectModel(stage.state, 'a')).toMatchObject({ draining: true, lastStop: { kind: 'evicted', by: 'b' } });
     const third = stage.request('a');
     expect(stage.granted, 'a draining model takes no new lease').not.toContain(third);
     expect(stage.state.queue.map(({ model }) => model)).toEqual(['b', 'a']);
