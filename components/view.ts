@@ -43,7 +43,7 @@ export interface ScreenView {
   /** How the supervisor that this screen has started ended, without having been told to; null: it runs. */
   readonly ended: SupervisorEnd | null;
   readonly snapshot: Snapshot;
-  /** The supervisor's clock. */
+  /** The supervisor's clock; it stands still while nobody answers. */
   readonly now: Millis;
   /** How long nothing has come from a supervisor that is thought to be there. */
   readonly silentMillis: Millis;
@@ -79,7 +79,7 @@ export function makeView(
 ): ScreenView | null {
   if (known.snapshot === null) return null;
   // What is recorded happened then, however long one looks at it.
-  const now = known.position?.at ?? localNow + known.clockOffsetMillis;
+  const now = known.position?.at ?? (lostSince(known) ?? localNow) + known.clockOffsetMillis;
   const { snapshot, now: shownNow } = screen.frozen ?? { snapshot: known.snapshot, now };
   return {
     // Another supervisor than the one that this screen has started is not this screen's to stop.
@@ -95,6 +95,11 @@ export function makeView(
     position: known.position,
     named: null,
   };
+}
+
+/** Nobody knows how long a model is idle, or somebody waits, once nobody answers: ages stand still from then on. */
+function lostSince({ connection }: DomainState): Millis | null {
+  return connection.state === 'lost' ? connection.since : null;
 }
 
 export function makeLists(snapshot: Snapshot, screen: Pick<ScreenState, 'filter' | 'sort'>): Lists {

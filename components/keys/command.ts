@@ -57,6 +57,8 @@ export interface Command {
   /** What the source must be able to do for it; null: nothing. Where it cannot, there is no such command. */
   readonly needs: Ability | null;
   readonly takes: Argument | null;
+  /** True for what only a supervisor that answers can do or tell; absent: what is known here suffices. */
+  readonly asks?: true;
   /** What is said where it would do nothing; absent: just that. */
   readonly otherwise?: string;
   /** Whether it would do anything now. */

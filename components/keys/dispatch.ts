@@ -1,6 +1,7 @@
 import { openDialog, rememberCommand, say, type Dialog, type LineInput } from '../../src/store/screen-store.js';
 import { isTooSmall } from '../layout/allot.js';
 import { questionOf, type Answer } from '../layout/dialog.js';
+import { isLost, nobodyThere } from '../text/last-known.js';
 import { withoutLastCharacter } from '../text/width.js';
 import { offers, type ScreenView } from '../view.js';
 import type { Ability, OperatorAction } from '../../src/client/types.js';
@@ -37,6 +38,7 @@ export function dispatchPaste(context: CommandContext, text: string): void {
 
 function runCommand(context: CommandContext, view: ScreenView, command: Command, how: Invocation): void {
   if (!offers(view, command.needs, command.acts)) say(context.screen, 'plain', whyNotHere(command, view));
+  else if (command.asks === true && isLost(view)) say(context.screen, 'bad', `${command.name}: ${nobodyThere(view)}`);
   else if (command.available(view)) command.run(context, view, how);
   else if (how.key === null && view.named !== null && isHarmless(command.needs)) {
     // Who types a name wants to know why not, and the supervisor knows best.
@@ -82,7 +84,9 @@ function answerDialog(context: CommandContext, view: ScreenView, key: string): v
   const answer = answerOf(key, questionOf(dialog, view).choices, dialog.kind, view);
   if (answer === null) return;
   openDialog(context.screen, null);
-  if (answer !== 'cancel') context.answer(answer, dialog);
+  // It may have been asked while there was still somebody to do it.
+  if (answer === 'confirm' && isLost(view)) say(context.screen, 'bad', nobodyThere(view));
+  else if (answer !== 'cancel') context.answer(answer, dialog);
 }
 
 function answerOf(

@@ -1,6 +1,7 @@
 import type { Page } from '../../src/store/screen-store.js';
 import type { Hint } from '../layout/footer.js';
 import type { KeyTexts } from '../layout/frame.js';
+import { isLost } from '../text/last-known.js';
 import type { ScreenView } from '../view.js';
 import { COMMANDS, offeredCommands } from './commands.js';
 import { helpPage } from './help-page.js';
@@ -17,7 +18,11 @@ const ON_PAGE: Partial<Record<Page['kind'], Readonly<Record<string, string>>>> =
 export function hintsFor(view: ScreenView): readonly Hint[] {
   const back: Hint[] = view.screen.page === null ? [] : [{ key: 'Esc', label: 'back' }];
   const possible = offeredCommands(view).filter(
-    (command) => command.hint !== null && command.keys.length > 0 && command.available(view),
+    (command) =>
+      command.hint !== null &&
+      command.keys.length > 0 &&
+      !(command.asks === true && isLost(view)) &&
+      command.available(view),
   );
   const ownKeys = (view.screen.page === null ? null : ON_PAGE[view.screen.page.kind]) ?? {};
   const first = possible.filter(({ name }) => name in ownKeys);

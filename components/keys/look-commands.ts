@@ -90,6 +90,7 @@ export const LOOK_COMMANDS: readonly Command[] = [
     acts: false,
     needs: 'logs',
     takes: 'model',
+    asks: true,
     available: (view) => {
       const { page } = view.screen;
       const model = targetModel(view);

@@ -29,6 +29,7 @@ function action(
     acts: true,
     needs: name,
     takes: 'model',
+    asks: true,
     available: (view) => {
       const model = targetModelView(view);
       return model !== null && possible(model, view);
@@ -135,6 +136,7 @@ export const MODEL_COMMANDS: readonly Command[] = [
     acts: true,
     needs: 'reload',
     takes: null,
+    asks: true,
     available: always,
     run: reload,
   },
@@ -147,6 +149,7 @@ export const MODEL_COMMANDS: readonly Command[] = [
     acts: false,
     needs: 'plan',
     takes: 'model',
+    asks: true,
     available: (view) => targetModelView(view) !== null,
     run: (context, view) => {
       const model = targetModel(view);

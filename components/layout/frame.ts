@@ -4,6 +4,7 @@ import { deviceRows } from '../panes/devices.js';
 import { modelsList } from '../panes/models.js';
 import { measureList, queueList } from '../panes/queues.js';
 import type { PageContent } from '../panes/page-content.js';
+import { isLost, titleAsOf } from '../text/last-known.js';
 import { wrapText } from '../text/width.js';
 import { drawPane, type PaneList } from '../widgets/pane.js';
 import { besides, cutRow, span, type Row } from '../widgets/row.js';
@@ -107,7 +108,11 @@ function drawBody(
   const draw = (pane: PaneId, list: PaneList, width: number, height: number): readonly Row[] => {
     const focused =
       view.screen.focus === pane || (pane === 'models' && place.tabs > 0 && view.screen.focus === 'devices');
-    const drawn = drawPane(list, { width, height, focused, offset: offsets[pane] }, glyphs);
+    const drawn = drawPane(
+      pane === 'decisions' ? list : lastKnown(list, view),
+      { width, height, focused, offset: offsets[pane] },
+      glyphs,
+    );
     offsets[pane] = drawn.offset;
     return fill(drawn.rows, height);
   };
@@ -124,6 +129,13 @@ function drawBody(
       : [...models, ...queue, ...measure];
   const tabs = place.tabs > 0 ? [tabRow(view, columns)] : [];
   return { rows: [...tabs, ...upper, ...decisions], offsets };
+}
+
+/** What nobody vouches for any more looks so: it says as of when it is, and has no colours but one. */
+function lastKnown(list: PaneList, view: ScreenView): PaneList {
+  if (!isLost(view)) return list;
+  const faded = list.rows.map((row) => row.map(({ text }) => span(text, 'dim')));
+  return { ...list, title: titleAsOf(list.title, view), rows: faded };
 }
 
 const TAB_NAMES: Readonly<Record<PaneId, string>> = {

@@ -7,6 +7,7 @@ import { drawPane } from '../widgets/pane.js';
 import { outOfMemoryPage } from '../panes/out-of-memory.js';
 import { planPage } from '../panes/plan.js';
 import { PAGE_INDENT, type PageContent } from '../panes/page-content.js';
+import { titleAsOf } from '../text/last-known.js';
 import { whyPage } from '../panes/why.js';
 import { shownLog, type Page } from '../../src/store/screen-store.js';
 import { cutRow, span, wrapRow, type Row } from '../widgets/row.js';
@@ -37,17 +38,21 @@ export function drawOpenPage(
       };
     case 'requests': {
       const place = { width, height, focused: true, offset: view.screen.scroll };
-      const list = requestsList(view, page);
-      const { rows, offset } = drawPane(list, place, view.options.glyphs);
+      const { title, ...list } = requestsList(view, page);
+      const { rows, offset } = drawPane({ ...list, title: titleAsOf(title, view) }, place, view.options.glyphs);
       return { rows, scroll: offset, moves: list.rows.length > 1 ? 'choose' : null };
     }
     case 'help':
     case 'notices':
-    case 'detail':
-    case 'why':
     case 'plan':
     case 'out-of-memory':
       return drawPage(pageContent(page, view, help), view, width, height);
+    // What is on these was so when it was last heard of.
+    case 'detail':
+    case 'why': {
+      const { title, rows } = pageContent(page, view, help);
+      return drawPage({ title: titleAsOf(title, view), rows }, view, width, height);
+    }
   }
 }
 

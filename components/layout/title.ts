@@ -2,6 +2,7 @@ import type { Millis, RecordedPosition, Snapshot, SupervisorInfo } from '../../s
 import { FIGURES_INTERVAL_MILLIS } from '../../src/store/rates.js';
 import { unexpectedEnd, type DomainState } from '../../src/store/domain-store.js';
 import { clockText, countText, endText, rateText, staleText, uptimeText } from '../text/format.js';
+import { isLost } from '../text/last-known.js';
 import type { Tone } from '../theme/tones.js';
 import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
@@ -21,8 +22,9 @@ export function titleRow(view: ScreenView, width: number): Row {
   // What is worth least comes last and is left out first.
   const parts: Row[] = [
     ...(supervisor.engine.simulated ? [[span('SIMULATED', 'warn')]] : []),
-    [span(modelsText(snapshot))],
-    ...(queued > 0 ? [[span(`${queued} queued`, 'warn')]] : []),
+    // Once nobody answers, nobody knows how many are.
+    [isLost(view) ? span(`was ${modelsText(snapshot)}`, 'dim') : span(modelsText(snapshot))],
+    ...(queued > 0 ? [[span(`${queued} queued`, isLost(view) ? 'dim' : 'warn')]] : []),
     ...(snapshot.measureQueue.length > 0 ? [[span(`${snapshot.measureQueue.length} measuring`)]] : []),
     ...(supervisor.notices.length > 0 ? [[span(countText(supervisor.notices.length, 'notice'), 'warn')]] : []),
     ...(screen.filter === '' ? [] : [[span(`filter "${screen.filter}"`, 'accent')]]),
@@ -30,8 +32,10 @@ export function titleRow(view: ScreenView, width: number): Row {
     ...(screen.refreshMillis === FIGURES_INTERVAL_MILLIS
       ? []
       : [[span(`every ${rateText(screen.refreshMillis)}`, 'accent')]]),
-    // Of a router nobody knows when it was started.
-    ...(options.source.kind === 'router' ? [] : [[span(`up ${uptimeText(view.now - supervisor.startedAt)}`, 'dim')]]),
+    // Of a router nobody knows when it was started, and of one that is gone whether it still runs.
+    ...(options.source.kind === 'router' || isLost(view)
+      ? []
+      : [[span(`up ${uptimeText(view.now - supervisor.startedAt)}`, 'dim')]]),
     [span(supervisor.engine.name, 'dim')],
   ];
   const right: Row = [span('?:help', 'dim')];

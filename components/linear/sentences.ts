@@ -1,9 +1,10 @@
 import type { DeviceView, ModelView, QueueView } from '../../src/client/types.js';
 import type { PaneId } from '../../src/store/screen-store.js';
-import { doubtAbout, type Doubt } from '../text/device-doubt.js';
+import { doubtShown, type Doubt } from '../text/device-doubt.js';
 import { visibleText } from '../text/clean.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { countText, durationText, idleText, sizeText, staleText, sumBytes, tokensText } from '../text/format.js';
+import { titleAsOf } from '../text/last-known.js';
 import { loadingText } from '../panes/models.js';
 import { stateOf } from '../text/model-state.js';
 import { unseenReport } from '../panes/out-of-memory.js';
@@ -11,7 +12,7 @@ import { listIds, selectedIndex, type ScreenView } from '../view.js';
 
 /** A device as a sentence: what a bar shows at a glance has to be said. */
 export function deviceSentence(device: DeviceView, view: ScreenView): string {
-  const doubt = doubtAbout(device, view.now);
+  const doubt = doubtShown(device, view);
   const trust = doubt === null ? '' : sayDoubt(doubt, device.problem);
   if (device.totalBytes === null) return `${device.name}: ${trust}`;
   const { held, reserved, external, free, total, unit } = deviceFigures(device);
@@ -67,7 +68,7 @@ export function selectionSentence(view: ScreenView): string {
   const index = selectedIndex(view.lists, view.screen, focus);
   return index < 0
     ? `${name}: what was selected is gone`
-    : `${name} ${index + 1} of ${count}: ${rowSentence(view, index)}`;
+    : `${titleAsOf(`${name} ${index + 1} of ${count}`, view)}: ${rowSentence(view, index)}`;
 }
 
 function rowSentence(view: ScreenView, index: number): string {

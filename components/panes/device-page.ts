@@ -1,7 +1,7 @@
 import type { Bytes, DeviceName, DeviceView, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
-import { doubtAbout } from '../text/device-doubt.js';
+import { doubtShown } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
-import { countText, sizeText, staleText } from '../text/format.js';
+import { clockText, countText, sizeText, staleText } from '../text/format.js';
 import { span, type Row } from '../widgets/row.js';
 import { headerRow, tableRow, type Column } from '../widgets/table.js';
 import type { ScreenView } from '../view.js';
@@ -117,13 +117,16 @@ function sourceRows(device: ReadDeviceView, view: ScreenView): Row[] {
       ...(problem === null ? [] : problemRows(problem)),
     ];
   }
+  const doubt = doubtShown(device, view);
   const seen =
-    doubtAbout(device, view.now) === null ? 'up to date' : `last read ${staleText(view.now - sampledAt)} ago`;
+    doubt === null
+      ? 'up to date'
+      : `last read ${doubt.millis === null ? `at ${clockText(sampledAt)}` : `${staleText(doubt.millis)} ago`}`;
   return [
     [
       span('probe'.padEnd(9), 'dim'),
       span(source === '' ? 'unnamed' : source),
-      span(`, ${seen}`, problem === null ? 'dim' : 'warn'),
+      span(`, ${seen}`, doubt === null ? 'dim' : 'warn'),
     ],
     ...(utilizationPercent === undefined || problem !== null
       ? []

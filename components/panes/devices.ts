@@ -1,6 +1,6 @@
 import { readDevices } from '../../src/client/read-devices.js';
-import type { DeviceView, Millis, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
-import { doubtAbout, doubtText } from '../text/device-doubt.js';
+import type { DeviceView, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
+import { doubtShown, doubtText } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { sizeText } from '../text/format.js';
 import { textWidth } from '../text/width.js';
@@ -75,20 +75,20 @@ export function deviceRows(view: ScreenView, width: number): Row[] {
   const description = shape.description === 0 ? 0 : Math.min(longest, Math.max(shape.description, spare));
   const draw = (device: ReadDeviceView, cells: number): Row => [
     ...head(device, description, cells),
-    ...remarkSpans(device, view.now, shape.gap, width),
+    ...remarkSpans(device, view, shape.gap, width),
   ];
   // What must be known of a device comes before its picture: all bars get shorter where one row needs the room.
   const widest = widestOf((device) => draw(device, shape.cells));
   const cells = Math.max(CELLS_LEAST, Math.min(shape.cells, shape.cells - (widest - width)));
   return view.lists.devices.map((device) => {
-    const row = device.totalBytes === null ? [...title(device), ...unreadSpans(device, view.now)] : draw(device, cells);
+    const row = device.totalBytes === null ? [...title(device), ...unreadSpans(device, view)] : draw(device, cells);
     return cutRow(withProblem(row, device, shape.gap, width), width, glyphs.cut);
   });
 }
 
 /** In the place of figures: there are none, and a bar without any would look like one that is empty. */
-function unreadSpans(device: UnreadDeviceView, now: Millis): Row {
-  const doubt = doubtAbout(device, now);
+function unreadSpans(device: UnreadDeviceView, view: ScreenView): Row {
+  const doubt = doubtShown(device, view);
   return doubt === null ? [] : [span(` ${doubtText(doubt)}`, 'warn')];
 }
 
@@ -113,13 +113,13 @@ function withProblem(row: Row, { problem }: DeviceView, gap: string, width: numb
 }
 
 /** What makes the figures less than they seem; where nothing does, how busy the device is. */
-function remarkSpans(device: ReadDeviceView, now: Millis, gap: string, width: number): Row {
+function remarkSpans(device: ReadDeviceView, view: ScreenView, gap: string, width: number): Row {
   const remarks: Row[number][] = [];
   if (device.overcommitBytes > 0) {
     const amount = sizeText(device.overcommitBytes);
     remarks.push(span(width < 80 ? `${gap}OVER ${amount}` : `${gap}OVER by ${amount}`, 'bad'));
   }
-  const doubt = doubtAbout(device, now);
+  const doubt = doubtShown(device, view);
   if (doubt !== null) remarks.push(span(`${gap}${doubtText(doubt)}`, 'warn'));
   else {
     if (device.utilizationPercent !== undefined && width >= UTILIZATION_LEAST)

@@ -1,5 +1,7 @@
 import type { DeviceView, Millis } from '../../src/client/types.js';
+import type { ScreenView } from '../view.js';
 import { staleText } from './format.js';
+import { isLost } from './last-known.js';
 
 /** A sample older than this no longer says what is. */
 const STALE_MILLIS = 3_000;
@@ -18,6 +20,11 @@ export function doubtAbout(device: DeviceView, now: Millis): Doubt | null {
   if (device.sampledAt === null) return { word: 'no probe', millis: null };
   const age = now - device.sampledAt;
   return device.problem !== null || age > STALE_MILLIS ? { word: 'stale', millis: age } : null;
+}
+
+/** The same on a screen, where all that was read is stale once nobody answers: since when is that of the connection. */
+export function doubtShown(device: DeviceView, view: Pick<ScreenView, 'now' | 'connection'>): Doubt | null {
+  return isLost(view) && device.sampledAt !== null ? { word: 'stale', millis: null } : doubtAbout(device, view.now);
 }
 
 /** E.g. `stale 4s`. */
