@@ -17,7 +17,7 @@ export interface Leaving {
   detach(): void;
   leave(): void;
   stopAll(): void;
-  /** The supervisor has ended; whoever runs this screen starts it once more, and a new screen. */
+  /** The supervisor has ended; whoever runs this screen starts it once more, and a new screen that tells of the end. */
   startAgain(): void;
   close(): void;
 }
@@ -88,7 +88,8 @@ export function createLeaving(
     },
     startAgain() {
       const end = unexpectedEnd(domain.getState());
-      if (end !== null) finish({ reason: 'start-again', message: `${endSentence(end)} It is started again.` });
+      if (end !== null)
+        finish({ reason: 'start-again', message: `${endSentence(end)} It was started again. Its log: ${end.log}` });
     },
     close: end,
   };

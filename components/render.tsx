@@ -28,6 +28,8 @@ export interface RunScreenOptions {
   readonly hostLabel?: string;
   /** What this program is called on this user's command line: `npm start --` in a checkout. By default `llm-tui`. */
   readonly program?: string;
+  /** How the supervisors before this one ended, oldest first; one sentence each. By default there were none. */
+  readonly earlierEnds?: readonly string[];
   /** Ends the screen. */
   readonly signal?: AbortSignal;
 }
@@ -68,6 +70,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
     ownsSupervisor: options.ownsSupervisor,
     hostLabel: options.hostLabel ?? null,
     program: options.program ?? 'llm-tui',
+    earlierEnds: options.earlierEnds ?? [],
   };
   const linear = options.screenReader ?? isForListening(process.env);
   const end = watchForTheEnd(stdin, stdout, options.signal);

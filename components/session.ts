@@ -2,7 +2,7 @@ import type { SupervisorClient } from '../src/client/types.js';
 import type { DomainStore } from '../src/store/domain-store.js';
 import { createDomainStore } from '../src/store/domain-store.js';
 import { feedDomainStore } from '../src/store/feed.js';
-import { createScreenStore, say, type ScreenStore, type ThemeName } from '../src/store/screen-store.js';
+import { createScreenStore, openPage, say, type ScreenStore, type ThemeName } from '../src/store/screen-store.js';
 import { copySequence } from './clipboard.js';
 import { createFrameSource, type FrameSource } from './frame-source.js';
 import type { CommandContext } from './keys/command.js';
@@ -81,6 +81,8 @@ export function createSession(options: SessionOptions): Session {
           return leaving.stopAll();
         case 'start-again':
           return leaving.startAgain();
+        case 'notices':
+          return openPage(screen, { kind: 'notices' });
         case 'confirm':
           if (dialog?.kind === 'confirm') actOn(context, dialog.action, dialog.model, dialog.request);
           return;

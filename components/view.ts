@@ -33,6 +33,8 @@ export interface ScreenOptions {
   readonly hostLabel: string | null;
   /** What this program is called on the command line: `llm-tui`, or `npm start --` in a checkout. */
   readonly program: string;
+  /** How the supervisors before this one ended, which the same command has started, oldest first; one sentence each. */
+  readonly earlierEnds: readonly string[];
 }
 
 /** Everything a frame is drawn from. Two equal views give equal frames. */

@@ -13,7 +13,7 @@ export interface Choice {
   readonly label: string;
 }
 
-export type Answer = 'detach' | 'leave' | 'stop-all' | 'start-again' | 'confirm' | 'cancel';
+export type Answer = 'detach' | 'leave' | 'stop-all' | 'start-again' | 'notices' | 'confirm' | 'cancel';
 
 /** A question and its answers; Enter gives the first one, Esc the last. */
 export interface Question {
@@ -100,6 +100,7 @@ function cancelOneQuestion(id: string, view: ScreenView): Question {
 function endedQuestion({ ended, options }: ScreenView): Question {
   const again: Choice = { key: 'a', answer: 'start-again', label: 'start it again, with the same command line' };
   const leave: Choice = { key: 'q', answer: 'leave', label: 'leave' };
+  const more: Choice = { key: 'i', answer: 'notices', label: 'tell more' };
   const look: Choice = { ...CANCEL, label: 'look at what was known last' };
   return {
     title: 'The supervisor has ended',
@@ -107,7 +108,7 @@ function endedQuestion({ ended, options }: ScreenView): Question {
       ended === null
         ? 'A supervisor answers again.'
         : `It ended at ${clockText(ended.at)} (${endText(ended)}), and its models with it. Its log: ${ended.log}`,
-    choices: [...(ended === null || options.readOnly ? [] : [again]), leave, look],
+    choices: [...(ended === null || options.readOnly ? [] : [again]), more, leave, look],
   };
 }
 

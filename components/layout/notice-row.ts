@@ -15,7 +15,10 @@ export function noticeRow(view: ScreenView, width: number): Row | null {
   const { connection } = view;
   if (connection.state === 'lost') {
     // By the clock, since an age would have to be drawn again every second.
-    const said = alarm(`no connection since ${clockText(connection.since)}, trying again: ${connection.reason}`, 'bad');
+    const { source, program } = view.options;
+    const start = source.can.has('stop') ? `; if it has ended, ${program} starts it` : '';
+    const text = `no connection since ${clockText(connection.since)}, trying again${start}: ${connection.reason}`;
+    const said = alarm(text, 'bad');
     return spreadRow(said, offer('i', 'tells more'), width, mark);
   }
   const unseen = unseenReport(view);

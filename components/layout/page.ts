@@ -47,11 +47,12 @@ export function drawOpenPage(
     case 'plan':
     case 'out-of-memory':
       return drawPage(pageContent(page, view, help), view, width, height);
-    // What is on these was so when it was last heard of.
+    // What is on these was so when it was last heard of; a decision stays what it was.
     case 'detail':
     case 'why': {
       const { title, rows } = pageContent(page, view, help);
-      return drawPage({ title: titleAsOf(title, view), rows }, view, width, height);
+      const isRecord = page.kind === 'why' && page.subject.kind === 'decision';
+      return drawPage({ title: isRecord ? title : titleAsOf(title, view), rows }, view, width, height);
     }
   }
 }

@@ -107,6 +107,7 @@ export function summary(view: ScreenView): string[] {
     queue.length === 0 ? 'nobody waits' : `${countText(queue.length, 'model')} waited for:`,
     ...queue.map((entry) => queueSentence(entry, view)),
     ...supervisor.notices.map((notice) => `notice: ${notice}`),
+    ...view.options.earlierEnds.slice(-1),
     ...reportLines(view),
     'Up and Down go through a list, Tab to the next one, Enter opens, ? tells all keys, q leaves.',
   ];

@@ -4,18 +4,18 @@ import type { ScreenView } from '../view.js';
 import { section } from './ledger.js';
 import type { PageContent } from './page-content.js';
 
-/** Everything that the user should know, newest first; a lost connection before all else. */
+/** Everything that the user should know, newest first; a lost connection before all else, and supervisors that were at last. */
 export function noticesPage(view: ScreenView): PageContent {
   const { notices } = view.snapshot.supervisor;
   const said = notices.toReversed().flatMap((notice, index) => [...(index === 0 ? [] : [[]]), noticeText(notice)]);
-  const lost = connectionRows(view);
+  const earlier = view.options.earlierEnds.toReversed().map((end): Row => [span(end)]);
+  const parts = [connectionRows(view), said, section('Before', earlier).slice(1)].filter(({ length }) => length > 0);
   return {
     title: `Notices (${notices.length}${notices.length > 1 ? ', newest first' : ''})`,
-    rows: [
-      ...lost,
-      ...(lost.length === 0 || said.length === 0 ? [] : [[]]),
-      ...(lost.length + said.length === 0 ? [[span('there is nothing that you should know', 'dim')]] : said),
-    ],
+    rows:
+      parts.length === 0
+        ? [[span('there is nothing that you should know', 'dim')]]
+        : parts.flatMap((part, index) => [...(index === 0 ? [] : [[]]), ...part]),
   };
 }
 

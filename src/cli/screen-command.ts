@@ -29,11 +29,13 @@ export async function screenCommand(command: Command, args: readonly string[]): 
   const paths = pathsFor(stateDir);
   const background = new BackgroundSupervisor(args, paths);
   let [isOurs] = await Promise.all([startUnlessRunning(background, paths, args, startedWith), loadScreen()]);
+  const earlierEnds: string[] = [];
   for (;;) {
     const onEnd = (listener: (end: SupervisorEnd) => void): (() => void) => background.onEnd(listener);
     const client = connectSupervisor({ socketPath: paths.socket }, isOurs ? { owner: true, onEnd } : {});
-    const outcome = await showScreen(client, isOurs, readScreenFlags(command));
+    const outcome = await showScreen(client, isOurs, { ...readScreenFlags(command), earlierEnds });
     if (outcome.reason !== 'start-again') return endAfter(outcome);
+    if (outcome.message !== null) earlierEnds.push(outcome.message);
     isOurs = await startUnlessRunning(background, paths, args, startedWith);
   }
 }
@@ -106,13 +108,14 @@ function giveWayToStreams(): void {
 export async function showScreen(
   client: SupervisorClient,
   ownsSupervisor: boolean,
-  flags: ScreenFlags & { readonly hostLabel?: string },
+  flags: ScreenFlags & { readonly hostLabel?: string; readonly earlierEnds?: readonly string[] },
 ): Promise<ScreenOutcome> {
   giveWayToStreams();
   const { runScreen } = await loadScreen();
   const outcome = await runScreen({ client, ownsSupervisor, program: programOnCommandLine(), ...flags });
   client.close();
-  if (outcome.message !== null) process.stdout.write(`${outcome.message}\n`);
+  // What the next screen tells of would only be found on the terminal when that is left, as if it had just happened.
+  if (outcome.message !== null && outcome.reason !== 'start-again') process.stdout.write(`${outcome.message}\n`);
   return outcome;
 }
 

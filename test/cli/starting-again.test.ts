@@ -57,8 +57,11 @@ describe('a screen whose own supervisor ends by itself', () => {
       await terminal.waitFor((lines) => lines[0]?.includes('LIVE') === true);
       expect(await supervisorPid(directory)).not.toBe(pid);
     }
+    terminal.type('i');
+    await terminal.waitFor((lines) => lines.join(' ').split('(SIGKILL). It was started again.').length === 3);
     terminal.type('qs');
     expect(await terminal.exited).toMatchObject({ exitCode: 0 });
+    expect(terminal.text(), 'what is over is not told as if it had just happened').not.toContain('SIGKILL');
   });
 
   it('still looks at what was known last, and leaves with the log in its last words', async () => {
@@ -67,6 +70,8 @@ describe('a screen whose own supervisor ends by itself', () => {
     await terminal.waitFor('LIVE');
     process.kill(await supervisorPid(directory), 'SIGABRT');
     await terminal.waitFor('Esc look at what was known last');
+    terminal.type('i');
+    await terminal.waitFor('a starts it again. q leaves.');
     terminal.type('\u001b');
     await terminal.waitFor(/! the supervisor ended at .* \(SIGABRT\); its log: .* a starts it again/);
     expect(terminal.lines()[0]).toContain('LOST');

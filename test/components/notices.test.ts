@@ -51,7 +51,9 @@ describe('a connection that is lost', () => {
     const world = createScreenWorld(busySnapshot());
     world.receive({ type: 'disconnected', reason: 'It broke off.' });
     const [, first] = world.lines();
-    expect(first).toMatch(/! no connection since \d\d:\d\d:\d\d, trying again: It broke off\. +i tells more/);
+    expect(first).toMatch(
+      /! no connection since \d\d:\d\d:\d\d, trying again; if it has ended, llm-tui starts it: It broke off\. +i tells more/,
+    );
     world.pass(60_000);
     world.receive({ type: 'disconnected', reason: 'Nobody listens.' });
     expect(world.lines()[1]?.slice(0, 33)).toBe(first?.slice(0, 33));
@@ -77,6 +79,25 @@ describe('a connection that is lost', () => {
     expect(notices(world)).toContain('Its log is /state/serve.log; a starts it again. q leaves.');
     world.press('a');
     expect(world.answers).toEqual(['start-again']);
+  });
+
+  it('is told more of from the question itself, which is closed by that', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.receive({ type: 'ended', end: { at: SAMPLE_TIME, exitCode: 3, signal: null, log: '/state/serve.log' } });
+    world.receive({ type: 'disconnected', reason: 'It broke off.' });
+    world.screen.setState({ dialog: { kind: 'ended' } });
+    expect(world.text()).toContain('i tell more');
+    world.press('i');
+    expect(world.answers).toEqual(['notices']);
+    expect(world.view().screen.dialog).toBeNull();
+  });
+
+  it('that ended before this one was started is told last', () => {
+    const earlierEnds = ['The first ended.', 'The second ended.'];
+    const world = createScreenWorld(told('one'), { options: { earlierEnds } });
+    expect(notices(world)).toMatch(/Notices \(1\) .* one Before The second ended\. The first ended\./);
+    const quiet = createScreenWorld(busySnapshot(), { options: { earlierEnds } });
+    expect(notices(quiet)).not.toContain('there is nothing');
   });
 
   it('is no end where the supervisor was told to stop', () => {

@@ -51,6 +51,7 @@ export function createScreenWorld(
     ownsSupervisor: false,
     hostLabel: 'rig1:8080',
     program: 'llm-tui',
+    earlierEnds: [],
     ...settings.options,
   };
   let memory = NO_MEMORY;
