@@ -27,7 +27,7 @@ const SCREEN_COMMANDS: readonly Command[] = [
     name: 'command',
     keys: [':'],
     group: 'screen',
-    help: 'type a command by its name, with what it is for: load NAME; Tab completes, Up brings back',
+    help: 'type a command by its name, with what it is for: load NAME; Tab lists and completes, Up brings back',
     hint: null,
     acts: false,
     needs: null,

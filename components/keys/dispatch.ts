@@ -2,16 +2,16 @@ import { openDialog, rememberCommand, say, type Dialog, type LineInput } from '.
 import { isTooSmall } from '../layout/allot.js';
 import { questionOf, type Answer } from '../layout/dialog.js';
 import { isLost, nobodyThere } from '../text/last-known.js';
-import { withoutLastCharacter } from '../text/width.js';
 import { offers, type ScreenView } from '../view.js';
 import type { Ability, OperatorAction } from '../../src/client/types.js';
 import type { Command, CommandContext, Invocation } from './command.js';
 import { COMMANDS, commandForKey } from './commands.js';
-import { keyLabel, typedText } from './key-names.js';
+import { keyLabel } from './key-names.js';
+import { setInput, typeKey } from './line-keys.js';
 import { targetModelView } from './targets.js';
 import { actOn } from './act-on.js';
 import { searchLog } from './log-commands.js';
-import { complete, understand, whyNoCompletion, whyNotHere } from './palette.js';
+import { understand, whyNotHere } from './palette.js';
 
 /** Does what a key stands for: an open question has the keys first, then a line being typed, then the commands. */
 export function dispatchKey(context: CommandContext, key: string): void {
@@ -22,7 +22,8 @@ export function dispatchKey(context: CommandContext, key: string): void {
     return;
   }
   if (view.screen.dialog !== null) return answerDialog(context, view, key);
-  if (view.screen.input !== null) return typeKey(context, view, key);
+  const { input } = view.screen;
+  if (input !== null) return key === 'return' ? runLine(context, view, input) : typeKey(context, view, key);
   const command = commandForKey(key);
   // Nobody should do blindly what the screen is too small to show.
   if (isTooSmall(view.screen.viewport) && command?.name !== 'quit') return;
@@ -109,70 +110,11 @@ function answerOf(
   }
 }
 
-function typeKey(context: CommandContext, view: ScreenView, key: string): void {
-  const { input } = context.screen.getState();
-  if (input === null) return;
-  switch (key) {
-    case 'escape':
-    case 'ctrl+c':
-      context.screen.setState(input.kind === 'filter' ? { input: null, filter: input.before } : { input: null });
-      return;
-    case 'return':
-      context.screen.setState({ input: null });
-      if (input.kind === 'command') runTyped(context, view, input.text.trim());
-      if (input.kind === 'search') searchLog(context, view, input.text);
-      return;
-    case 'tab':
-      if (input.kind === 'command') completeInput(context, view, input.text);
-      return;
-    case 'up':
-    case 'down':
-      if (input.kind === 'command') recall(context, input, key === 'up' ? 1 : -1);
-      return;
-    case 'backspace':
-      return setInput(context, withoutLastCharacter(input.text));
-    case 'ctrl+u':
-      return setInput(context, '');
-    default: {
-      const typed = typedText(key);
-      if (typed !== null) setInput(context, input.text + typed);
-    }
-  }
-}
-
-function completeInput(context: CommandContext, view: ScreenView, text: string): void {
-  setInput(context, complete(text, COMMANDS, view));
-  const why = whyNoCompletion(text, COMMANDS, view);
-  if (why !== null) say(context.screen, 'bad', why);
-}
-
-function setInput(context: CommandContext, text: string): void {
-  const { input } = context.screen.getState();
-  if (input === null) return;
-  // What is changed is a new line, and no longer the one that was brought back.
-  const { recall: _, ...line } = input;
-  const before = input.recall === undefined ? input.before : '';
-  // A filter shows at once what it leaves.
-  context.screen.setState(
-    input.kind === 'filter'
-      ? { input: { ...line, text }, filter: text }
-      : { input: { ...line, text, before }, message: null },
-  );
-}
-
-/** Goes back in what was typed before, and on again to what is being typed, which is kept meanwhile. */
-function recall(context: CommandContext, input: LineInput, by: 1 | -1): void {
-  const { history } = context.screen.getState();
-  const at = (input.recall ?? 0) + by;
-  if (at < 0 || at > history.length) return;
-  const before = input.recall === undefined ? input.text : input.before;
-  const { recall: _, ...line } = input;
-  context.screen.setState({
-    input:
-      at === 0
-        ? { ...line, text: before, before: '' }
-        : { ...line, text: history[history.length - at] ?? '', before, recall: at },
-  });
+/** Does what a typed line is for. */
+function runLine(context: CommandContext, view: ScreenView, { kind, text }: LineInput): void {
+  context.screen.setState({ input: null });
+  if (kind === 'command') runTyped(context, view, text.trim());
+  if (kind === 'search') searchLog(context, view, text);
 }
 
 function runTyped(context: CommandContext, view: ScreenView, line: string): void {

@@ -1,12 +1,12 @@
 import type { Page } from '../../src/store/screen-store.js';
-import type { Hint } from '../layout/footer.js';
+import type { Choices, Hint } from '../layout/footer.js';
 import type { KeyTexts } from '../layout/frame.js';
 import { isLost } from '../text/last-known.js';
 import type { ScreenView } from '../view.js';
 import { COMMANDS, offeredCommands } from './commands.js';
 import { helpPage } from './help-page.js';
 import { keyLabel } from './key-names.js';
-import { completions } from './palette.js';
+import { completions, whatIsOpen } from './palette.js';
 
 /** The keys that a page is there for, and how they are called on it; they come first. */
 const ON_PAGE: Partial<Record<Page['kind'], Readonly<Record<string, string>>>> = {
@@ -44,16 +44,20 @@ export function hintsFor(view: ScreenView): readonly Hint[] {
 
 /** Everything that a frame has of the commands. */
 export function keyTexts(view: ScreenView): KeyTexts {
-  const { input } = view.screen;
-  const isTyping = input?.kind === 'command' && input.text !== '';
-  return {
-    hints: hintsFor(view),
-    typing: isTyping ? completions(input.text, COMMANDS, view).map((line) => lastWord(line, input.text)) : [],
-    help: () => helpPage(view),
-  };
+  return { hints: hintsFor(view), choices: choicesFor(view), help: () => helpPage(view) };
 }
 
-/** Of a completion only what is still open: the name of the model, not the command before it. */
-function lastWord(completion: string, typed: string): string {
-  return /\s/u.test(typed.trimStart()) ? completion.slice(completion.indexOf(' ') + 1) : completion;
+/** What a command that is being typed may go on with; null: none is typed, or nothing of it yet. */
+function choicesFor(view: ScreenView): Choices | null {
+  const { input } = view.screen;
+  if (input?.kind !== 'command' || (input.text === '' && input.listed === undefined)) return null;
+  const { of: typed, at } = input.listed ?? { of: input.text, at: null };
+  const all = completions(typed, COMMANDS, view);
+  const chosen = at === null ? undefined : all[at];
+  return {
+    labels: all.map((line) => whatIsOpen(line, typed)),
+    at,
+    about: COMMANDS.find(({ name }) => name === chosen)?.help ?? chosen ?? null,
+    isListed: input.listed !== undefined,
+  };
 }

@@ -67,6 +67,11 @@ export function completions(line: string, commands: readonly Command[], view: Sc
   return known.filter((each) => each.startsWith(rest)).map((each) => `${command.name} ${each}`);
 }
 
+/** Of a completion only what is still open: the name of the model, not the command before it. */
+export function whatIsOpen(completion: string, typed: string): string {
+  return split(typed).hasRest ? completion.slice(completion.indexOf(' ') + 1) : completion;
+}
+
 /** What is to be said where nothing goes on like this; null: something does. */
 export function whyNoCompletion(line: string, commands: readonly Command[], view: ScreenView): string | null {
   if (completions(line, commands, view).length > 0) return null;

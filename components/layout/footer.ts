@@ -12,13 +12,25 @@ export interface Hint {
 /** What the table of commands has for the last row. */
 export interface FooterTexts {
   readonly hints: readonly Hint[];
-  /** What the command that is being typed may go on with. */
-  readonly typing: readonly string[];
+  /** What the command that is being typed may go on with; null: nothing of it is typed yet. */
+  readonly choices: Choices | null;
+}
+
+/** What a line may go on with. */
+export interface Choices {
+  /** Of each only what is still open. */
+  readonly labels: readonly string[];
+  /** The one that was put into the line; null: none yet. */
+  readonly at: number | null;
+  /** What that one does; null: none is in the line. */
+  readonly about: string | null;
+  /** All of them are to be seen, to choose from. */
+  readonly isListed: boolean;
 }
 
 const TYPING_HELP: Readonly<Record<LineInput['kind'], string>> = {
   filter: '!word excludes, Enter keeps, Esc drops',
-  command: 'Tab completes, Up brings back, Enter runs it, Esc drops it',
+  command: 'Tab lists and completes, Up brings back, Enter runs it, Esc drops it',
   search: 'Enter looks for it, Esc drops it; n and N go on',
 };
 
@@ -29,14 +41,12 @@ const KEYS_LEAST = 24;
 const MESSAGE_GAP = 2;
 
 /** The last row: what is being typed, else the keys that do something here, with what there is to say beside them. */
-export function footerRow(view: ScreenView, { hints, typing }: FooterTexts, width: number): Row {
+export function footerRow(view: ScreenView, { hints, choices }: FooterTexts, width: number): Row {
   const { glyphs } = view.options;
   const { input, message } = view.screen;
   if (input !== null) {
     const help =
-      message === null
-        ? span(`  ${typing.length > 0 ? typing.join('  ') : TYPING_HELP[input.kind]}`, 'dim')
-        : span(`  ${message.text}`, message.tone);
+      message === null ? span(`  ${typingHelp(input.kind, choices)}`, 'dim') : span(`  ${message.text}`, message.tone);
     const prompt = input.kind === 'command' ? ':' : '/';
     return cutRow([span(` ${prompt}`, 'accent'), span(input.text), span('_', 'accent'), help], width, glyphs.cut);
   }
@@ -49,6 +59,11 @@ export function footerRow(view: ScreenView, { hints, typing }: FooterTexts, widt
   );
   const keys = hintsRow(hints, width - rowWidth(said) - MESSAGE_GAP - 1);
   return cutRow(spreadRow(keys, [...said, span(' ')], width, glyphs.cut), width, glyphs.cut);
+}
+
+function typingHelp(kind: LineInput['kind'], choices: Choices | null): string {
+  if (choices === null || choices.labels.length === 0) return TYPING_HELP[kind];
+  return choices.isListed ? 'Tab and arrows choose, Enter runs it, Esc drops it' : choices.labels.join('  ');
 }
 
 /** With the keys that move on a page of which there is more, right after the way back. */

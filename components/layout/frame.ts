@@ -10,6 +10,7 @@ import { drawPane, type PaneList } from '../widgets/pane.js';
 import { besides, cutRow, span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { allot, isTooSmall, SMALLEST, type Allotment } from './allot.js';
+import { choicesRows } from './choices-sheet.js';
 import { choiceText, dialogRows, questionOf } from './dialog.js';
 import { footerIsUrgent, footerRow, withMoving, type FooterTexts } from './footer.js';
 import { drawOpenPage } from './page.js';
@@ -68,14 +69,14 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
     const hints = footerRow(view, drawn.moves === null ? keys : withMoving(keys, drawn.moves, columns), columns);
     const all = fill([...head, ...drawn.rows], rows - place.hints);
     const pageSize = Math.max(1, room - 2);
-    return { rows: finish(all, place, hints, view), memory, pageSize, bodyRows: room, scroll: drawn.scroll };
+    return { rows: finish(all, place, hints, view, keys), memory, pageSize, bodyRows: room, scroll: drawn.scroll };
   }
   const body = drawBody(view, place, memory, columns);
   const hints = footerRow(view, keys, columns);
   const all = fill([...head, ...body.rows], rows - place.hints);
   const focusedRows = view.screen.focus === 'devices' ? place.devices : place[view.screen.focus];
   return {
-    rows: finish(all, place, hints, view),
+    rows: finish(all, place, hints, view, keys),
     memory: { offsets: body.offsets },
     pageSize: Math.max(1, focusedRows - 2),
     bodyRows: room,
@@ -155,11 +156,25 @@ function tabRow(view: ScreenView, columns: number): Row {
 }
 
 /** Puts what lies over the panes on the last rows. */
-function finish(rows: readonly Row[], place: Allotment, hints: Row, view: ScreenView): readonly Row[] {
+function finish(
+  rows: readonly Row[],
+  place: Allotment,
+  hints: Row,
+  view: ScreenView,
+  { choices }: KeyTexts,
+): readonly Row[] {
+  const { columns, rows: height } = view.screen.viewport;
   const withHints = place.hints > 0 ? [...rows, hints] : footerIsUrgent(view) ? [...rows.slice(0, -1), hints] : rows;
-  if (view.screen.dialog === null) return withHints;
-  const sheet = dialogRows(questionOf(view.screen.dialog, view), view, view.screen.viewport.columns);
-  return [...withHints.slice(0, withHints.length - sheet.length), ...sheet];
+  if (view.screen.dialog !== null)
+    return withSheet(withHints, dialogRows(questionOf(view.screen.dialog, view), view, columns), 0);
+  if (choices?.isListed !== true) return withHints;
+  return withSheet(withHints, choicesRows(choices, columns, Math.floor(height / 2), view.options.glyphs), 1);
+}
+
+/** `sheet` over the last rows but `kept`. */
+function withSheet(rows: readonly Row[], sheet: readonly Row[], kept: number): readonly Row[] {
+  const end = rows.length - kept;
+  return [...rows.slice(0, end - sheet.length), ...sheet, ...rows.slice(end)];
 }
 
 function fill(rows: readonly Row[], height: number): Row[] {

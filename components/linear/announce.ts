@@ -3,6 +3,7 @@ import { shownLog, type LineInput, type Page } from '../../src/store/screen-stor
 import { questionOf, choiceText } from '../layout/dialog.js';
 import { pageContent } from '../layout/page.js';
 import { unseenReport } from '../panes/out-of-memory.js';
+import type { KeyTexts } from '../layout/frame.js';
 import type { PageContent } from '../panes/page-content.js';
 import { stateOf } from '../text/model-state.js';
 import { clockText } from '../text/format.js';
@@ -17,7 +18,7 @@ import { reportLines, selectionSentence, summary } from './sentences.js';
 /** What is said when a line begins to be typed. */
 const TYPING: Readonly<Record<LineInput['kind'], string>> = {
   filter: 'filter: type words, Enter keeps it, Esc drops it',
-  command: 'command: type its name, Enter runs it, Tab completes it',
+  command: 'command: type its name, Enter runs it, Tab lists and completes',
   search: 'search the log: type words, Enter finds them',
 };
 
@@ -31,10 +32,10 @@ const DECISIONS_MOST = 10;
 export function announce(
   before: ScreenView | null,
   after: ScreenView,
-  help: (view: ScreenView) => PageContent,
+  texts: (view: ScreenView) => KeyTexts,
 ): string[] {
   if (before === null) return summary(after);
-  return [...news(before, after), ...answers(before, after, help)].map(visibleText);
+  return [...news(before, after), ...answers(before, after, texts)].map(visibleText);
 }
 
 function news(before: ScreenView, after: ScreenView): string[] {
@@ -89,14 +90,14 @@ function stateLines(before: ScreenView, after: ScreenView): string[] {
   });
 }
 
-function answers(before: ScreenView, after: ScreenView, help: (view: ScreenView) => PageContent): string[] {
+function answers(before: ScreenView, after: ScreenView, texts: (view: ScreenView) => KeyTexts): string[] {
   const { screen: was } = before;
   const { screen: is } = after;
   const lines: string[] = [];
   if (is.message !== null && is.message !== was.message) lines.push(is.message.text);
   if (is.input !== null && is.input.kind !== was.input?.kind) {
     lines.push(TYPING[is.input.kind]);
-  }
+  } else if (is.input !== null && was.input !== null) lines.push(...typedLines(was.input, is.input, texts(after)));
   if (is.input === null && is.filter !== was.filter)
     lines.push(`filter ${is.filter === '' ? 'dropped' : `"${is.filter}"`}`);
   if (was.input !== null && is.input === null && is.filter !== '') lines.push(`filter "${is.filter}"`);
@@ -107,12 +108,22 @@ function answers(before: ScreenView, after: ScreenView, help: (view: ScreenView)
     lines.push(text, ...choices.map(choiceText));
   }
   if (is.page !== was.page || (is.page !== null && is.logTail !== was.logTail))
-    lines.push(...pageLines(before, after, help));
+    lines.push(...pageLines(before, after, (view) => texts(view).help()));
   const isBack = is.page === null && was.page !== null;
   if (is.page === null && is.input === null && (isBack || selectionKey(before) !== selectionKey(after))) {
     lines.push(selectionSentence(after));
   }
   return lines;
+}
+
+/** What came into the line without being typed letter by letter, and what there is to choose from. */
+function typedLines(was: LineInput, is: LineInput, { choices }: KeyTexts): string[] {
+  if (choices?.isListed === true && was.listed === undefined)
+    return [`${choices.labels.length} to choose from, Tab goes through them: ${choices.labels.join(', ')}`];
+  if (choices?.isListed === true && is.text !== was.text)
+    return [choices.about === null || choices.about === is.text ? is.text : `${is.text}: ${choices.about}`];
+  const isTyped = Math.abs(is.text.length - was.text.length) <= 1;
+  return isTyped ? [] : [is.text === '' ? 'the line is empty' : is.text];
 }
 
 /** The whole page when it is opened; afterwards what was added at its end. */

@@ -1,7 +1,7 @@
 import type { DomainStore } from '../../src/store/domain-store.js';
 import type { ScreenStore } from '../../src/store/screen-store.js';
 import type { FrameSource } from '../frame-source.js';
-import { helpPage } from '../keys/help-page.js';
+import { keyTexts } from '../keys/key-texts.js';
 import { waitingText } from '../layout/title.js';
 import { PLAIN } from '../theme/tones.js';
 import { makeView, type ScreenOptions, type ScreenView } from '../view.js';
@@ -41,7 +41,7 @@ export function createLinearSource(
     try {
       const now = view();
       if (now === null) return tellWaiting();
-      for (const line of announce(told, now, helpPage)) write(line);
+      for (const line of announce(told, now, keyTexts)) write(line);
       told = now;
     } catch (error) {
       onError(error);

@@ -51,6 +51,8 @@ export interface LineInput {
   readonly before: string;
   /** Which of the commands before it shows, counted from the newest; absent: what is being typed. */
   readonly recall?: number;
+  /** What may follow is listed: to `of`, what was typed by then; `at`: the one that was put into the line, or none yet. */
+  readonly listed?: { readonly of: string; readonly at: number | null };
 }
 
 export interface Message {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readDevices } from '../../src/client/read-devices.js';
 import { announce } from '../../components/linear/announce.js';
-import { helpPage } from '../../components/keys/help-page.js';
+import { keyTexts } from '../../components/keys/key-texts.js';
 import type { ScreenView } from '../../components/view.js';
 import { startFakeSupervisor } from '../support/fake-supervisor.js';
 import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
@@ -14,7 +14,7 @@ function listener(world: ScreenWorld): { readonly heard: () => string[] } {
   return {
     heard() {
       const view = world.view();
-      const lines = announce(told, view, helpPage);
+      const lines = announce(told, view, keyTexts);
       told = view;
       return lines;
     },
@@ -90,6 +90,24 @@ describe('the screen for those who listen to it', () => {
     ]);
     world.press('escape', '/', 'p', 'h', 'i', 'return');
     expect(heard()).toContain('filter "phi"');
+  });
+
+  it('says what Tab lists and chooses, and what comes into a line without being typed', () => {
+    const world = createScreenWorld(busySnapshot());
+    const { heard } = listener(world);
+    heard();
+    world.press(':');
+    heard();
+    world.press('tab');
+    expect(heard()).toEqual([
+      expect.stringMatching(/^\d+ to choose from, Tab goes through them: load, unload, kill, /u),
+    ]);
+    world.press('tab');
+    expect(heard()).toEqual(['load: load the model, making room as the scheduler sees fit']);
+    world.press('space');
+    expect(heard()).toEqual([]);
+    world.press('p', 'tab');
+    expect(heard()).toEqual(['load phi-4']);
   });
 
   it('says of a log only what was added', () => {

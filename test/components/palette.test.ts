@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { copySequence } from '../../components/clipboard.js';
+import { offeredCommands } from '../../components/keys/commands.js';
 import { STOCK_ROUTER } from '../../src/client/sources.js';
 import { busySnapshot } from '../support/snapshots.js';
 import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js';
@@ -86,11 +87,56 @@ describe('the palette', () => {
     world.press('ctrl+u');
     type(world, 'un');
     world.press('tab');
-    expect(world.lines().at(-1)).toMatch(/:un_ {2}unload {2}unpin {2}unblock/u);
+    expect(world.lines().at(-2)).toMatch(/^ {2}unload +unpin +unblock$/u);
     world.press('ctrl+u');
     type(world, 'sort n');
     world.press('tab', 'return');
     expect(world.text()).toContain('by name');
+  });
+
+  it('lists every command with Tab on an empty line, and the next Tab and the arrows choose among them', () => {
+    const world = createScreenWorld(busySnapshot());
+    const typed = (): string => world.screen.getState().input?.text ?? '';
+    const offered = offeredCommands(world.view()).map(({ name }) => name);
+    world.press(':', 'tab');
+    expect(typed()).toBe('');
+    const words = world.text().split(/\s+/u);
+    expect(words).toEqual(expect.arrayContaining(offered));
+    expect(world.lines().at(-1)).toContain('Tab and arrows choose');
+    world.press('tab');
+    expect(typed()).toBe(offered[0]);
+    expect(world.text()).toContain(`> ${offered[0] ?? ''}`);
+    expect(world.text(), 'what it does stands above').toContain('load the model, making room');
+    world.press('right', 'tab', 'left', 'shift+tab');
+    expect(typed()).toBe(offered[0]);
+    world.press('left');
+    expect(typed(), 'around the end').toBe(offered.at(-1));
+    world.press('right', 'down');
+    expect(offered.indexOf(typed()), 'one row down').toBeGreaterThan(3);
+    world.press('up');
+    expect(typed()).toBe(offered[0]);
+  });
+
+  it('runs what was chosen, lists what may follow it, and goes on from it when more is typed', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.press(':', 'tab', 'tab', 'space', 'tab');
+    expect(world.text()).toContain('mixtral-8x7b');
+    world.press('tab', 'return');
+    expect(world.asked).toEqual(['load qwen3-32b']);
+    world.press(':', 'tab', 'tab', 'backspace');
+    expect(world.screen.getState().input).toEqual({ kind: 'command', text: 'loa', before: '' });
+    expect(world.lines().at(-1)).toContain(':loa_  load');
+  });
+
+  it('lists no more rows than half of the screen, and always the one that was chosen', () => {
+    const world = createScreenWorld(busySnapshot(), { columns: 60, rows: 16 });
+    world.press(':', 'tab');
+    for (const { name } of offeredCommands(world.view())) {
+      world.press('tab');
+      expect(world.lines()).toHaveLength(16);
+      expect(world.text()).toContain(`> ${name}`);
+      expect(world.lines()[0]).toContain('llm-tui');
+    }
   });
 
   it.each([
