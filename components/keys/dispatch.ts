@@ -26,8 +26,9 @@ export function dispatchKey(context: CommandContext, key: string): void {
   if (input !== null) return key === 'return' ? runLine(context, view, input) : typeKey(context, view, key);
   const command = commandForKey(key);
   // Nobody should do blindly what the screen is too small to show.
-  if (isTooSmall(view.screen.viewport) && command?.name !== 'quit') return;
-  if (command !== null) runCommand(context, view, command, { key, argument: null });
+  if (isTooSmall(view.screen.viewport) && command?.name !== 'quit')
+    say(context.screen, 'plain', `${keyLabel(key)} does nothing on so small a screen; q leaves`);
+  else if (command !== null) runCommand(context, view, command, { key, argument: null });
   else say(context.screen, 'plain', `${keyLabel(key)} is no key here; ? lists them`);
 }
 

@@ -28,7 +28,7 @@ export function choicesRows({ labels, at, about }: Choices, width: number, heigh
     cell(label, room, glyphs.cut, index === at ? 'strong' : 'plain', 'left', 'middle'),
     span(' '),
   ];
-  const more = window.below + window.above > 0 ? `  ${glyphs.above}${window.above} ${glyphs.below}${window.below}` : '';
+  const more = window.below + window.above > 0 ? `  ${window.above}${glyphs.above} ${window.below}${glyphs.below}` : '';
   return [
     rule(`${about ?? 'Tab and arrows choose'}${more}`, width, glyphs, true),
     ...Array.from({ length: window.height }, (_, line) =>

@@ -1,6 +1,6 @@
 import type { LineInput } from '../../src/store/screen-store.js';
 import { textWidth } from '../text/width.js';
-import { cutRow, rowWidth, span, spreadRow, type Row } from '../widgets/row.js';
+import { cutRow, rowWidth, span, spreadRow, wrapRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 
 /** A key and the few words it is called by in the last row. */
@@ -40,25 +40,28 @@ const KEYS_LEAST = 24;
 /** Blanks between the keys and a message, at least. */
 const MESSAGE_GAP = 2;
 
-/** The last row: what is being typed, else the keys that do something here, with what there is to say beside them. */
-export function footerRow(view: ScreenView, { hints, choices }: FooterTexts, width: number): Row {
+/**
+ * The last row: what is being typed, else the keys that do something here. What there is to say stands beside it, or on
+ * rows of its own before it where it would have to be cut, or would hide the keys.
+ */
+export function footerRows(view: ScreenView, texts: FooterTexts, width: number): Row[] {
   const { glyphs } = view.options;
   const { input, message } = view.screen;
-  if (input !== null) {
-    const help =
-      message === null ? span(`  ${typingHelp(input.kind, choices)}`, 'dim') : span(`  ${message.text}`, message.tone);
-    const prompt = input.kind === 'command' ? ':' : '/';
-    return cutRow([span(` ${prompt}`, 'accent'), span(input.text), span('_', 'accent'), help], width, glyphs.cut);
-  }
-  if (message === null) return hintsRow(hints, width);
+  const typed = input === null ? null : typedRow(input);
+  const help = input === null ? [] : [span(`  ${typingHelp(input.kind, texts.choices)}`, 'dim')];
+  const alone = typed === null ? hintsRow(texts.hints, width) : cutRow([...typed, ...help], width, glyphs.cut);
+  if (message === null) return [alone];
+  const said = span(message.text, message.tone);
   // However long the message, some keys stay to be seen: the way back and the way out among them.
-  const said = cutRow(
-    [span(message.text, message.tone)],
-    width - Math.max(KEYS_LEAST, Math.floor(width / 3)),
-    glyphs.cut,
-  );
-  const keys = hintsRow(hints, width - rowWidth(said) - MESSAGE_GAP - 1);
-  return cutRow(spreadRow(keys, [...said, span(' ')], width, glyphs.cut), width, glyphs.cut);
+  const room = width - (typed === null ? Math.max(KEYS_LEAST, Math.floor(width / 3)) : rowWidth(typed) + MESSAGE_GAP);
+  if (rowWidth([said]) > room) return [...wrapRow([span(' '), said], width), alone];
+  if (typed !== null) return [[...typed, span(' '.repeat(MESSAGE_GAP)), said]];
+  const keys = hintsRow(texts.hints, width - rowWidth([said]) - MESSAGE_GAP - 1);
+  return [spreadRow(keys, [said, span(' ')], width, glyphs.cut)];
+}
+
+function typedRow({ kind, text }: LineInput): Row {
+  return [span(` ${kind === 'command' ? ':' : '/'}`, 'accent'), span(text), span('_', 'accent')];
 }
 
 function typingHelp(kind: LineInput['kind'], choices: Choices | null): string {

@@ -12,7 +12,7 @@ import type { ScreenView } from '../view.js';
 import { allot, isTooSmall, SMALLEST, type Allotment } from './allot.js';
 import { choicesRows } from './choices-sheet.js';
 import { choiceText, dialogRows, questionOf } from './dialog.js';
-import { footerIsUrgent, footerRow, withMoving, type FooterTexts } from './footer.js';
+import { footerIsUrgent, footerRows, withMoving, type FooterTexts } from './footer.js';
 import { drawOpenPage } from './page.js';
 import { noticeRow } from './notice-row.js';
 import { titleRow } from './title.js';
@@ -66,17 +66,17 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
   const page = view.screen.page;
   if (page !== null) {
     const drawn = drawOpenPage(page, view, keys.help, columns, room);
-    const hints = footerRow(view, drawn.moves === null ? keys : withMoving(keys, drawn.moves, columns), columns);
+    const footer = footerRows(view, drawn.moves === null ? keys : withMoving(keys, drawn.moves, columns), columns);
     const all = fill([...head, ...drawn.rows], rows - place.hints);
     const pageSize = Math.max(1, room - 2);
-    return { rows: finish(all, place, hints, view, keys), memory, pageSize, bodyRows: room, scroll: drawn.scroll };
+    return { rows: finish(all, place, footer, view, keys), memory, pageSize, bodyRows: room, scroll: drawn.scroll };
   }
   const body = drawBody(view, place, memory, columns);
-  const hints = footerRow(view, keys, columns);
+  const footer = footerRows(view, keys, columns);
   const all = fill([...head, ...body.rows], rows - place.hints);
   const focusedRows = view.screen.focus === 'devices' ? place.devices : place[view.screen.focus];
   return {
-    rows: finish(all, place, hints, view, keys),
+    rows: finish(all, place, footer, view, keys),
     memory: { offsets: body.offsets },
     pageSize: Math.max(1, focusedRows - 2),
     bodyRows: room,
@@ -84,18 +84,22 @@ export function drawFrame(view: ScreenView, keys: KeyTexts, memory: FrameMemory)
   };
 }
 
-/** What it has and what it needs, and the question where one is open: leaving must be possible at any size. */
+/**
+ * What it has and what it needs, with the question where one is open, since leaving must be possible at any size, or what
+ * there is to say. The answers come before the question, and that before the size, where there is not room for all.
+ */
 function tooSmall(view: ScreenView): Row[] {
   const { columns, rows } = view.screen.viewport;
-  const { dialog } = view.screen;
-  const needs = `llm-tui needs ${SMALLEST.columns} x ${SMALLEST.rows}, this is ${columns} x ${rows}`;
-  const lines = wrapText(needs, columns).map((line): Row => [span(line)]);
-  if (dialog === null) return lines.slice(0, rows);
-  const choices = questionOf(dialog, view).choices.map((choice): Row => [span(choiceText(choice))]);
-  // The answers come before the size where there is not room for both.
-  return [...lines.slice(0, Math.max(0, rows - choices.length)), ...choices]
+  const { dialog, message } = view.screen;
+  const lines = (text: string): string[] => wrapText(text, columns);
+  const needs = lines(`llm-tui needs ${SMALLEST.columns} x ${SMALLEST.rows}, this is ${columns} x ${rows}`);
+  const question = dialog === null ? null : questionOf(dialog, view);
+  const choices = (question?.choices ?? []).flatMap((choice) => lines(choiceText(choice)));
+  const said = lines(question?.text ?? message?.text ?? '').filter((line) => line !== '');
+  const asked = [...said.slice(0, Math.max(0, rows - choices.length)), ...choices];
+  return [...needs.slice(0, Math.max(0, rows - asked.length)), ...asked]
     .slice(0, rows)
-    .map((row) => cutRow(row, columns, ''));
+    .map((line): Row => [span(line)]);
 }
 
 function drawBody(
@@ -159,16 +163,20 @@ function tabRow(view: ScreenView, columns: number): Row {
 function finish(
   rows: readonly Row[],
   place: Allotment,
-  hints: Row,
+  footer: readonly Row[],
   view: ScreenView,
   { choices }: KeyTexts,
 ): readonly Row[] {
   const { columns, rows: height } = view.screen.viewport;
-  const withHints = place.hints > 0 ? [...rows, hints] : footerIsUrgent(view) ? [...rows.slice(0, -1), hints] : rows;
+  const last = footer.slice(-1);
+  const withLast = place.hints > 0 ? [...rows, ...last] : footerIsUrgent(view) ? [...rows.slice(0, -1), ...last] : rows;
   if (view.screen.dialog !== null)
-    return withSheet(withHints, dialogRows(questionOf(view.screen.dialog, view), view, columns), 0);
-  if (choices?.isListed !== true) return withHints;
-  return withSheet(withHints, choicesRows(choices, columns, Math.floor(height / 2), view.options.glyphs), 1);
+    return withSheet(withLast, dialogRows(questionOf(view.screen.dialog, view), view, columns), 0);
+  const half = Math.floor(height / 2);
+  const said = footer.slice(0, -1).slice(0, half);
+  if (choices?.isListed !== true) return withSheet(withLast, said, 1);
+  const sheet = choicesRows(choices, columns, Math.max(2, half - said.length), view.options.glyphs);
+  return withSheet(withLast, [...sheet, ...said], 1);
 }
 
 /** `sheet` over the last rows but `kept`. */

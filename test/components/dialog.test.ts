@@ -53,6 +53,14 @@ describe('a question', () => {
     world.press('q');
     expect(world.lines()[2]).toBe('Esc cancel');
   });
+
+  it('is there with its answers wherever it fits, whole, and the size where there is room for that too', () => {
+    const world = createScreenWorld(busySnapshot(), { columns: 50, rows: 10, options: { ownsSupervisor: true } });
+    world.press('q');
+    const text = world.text().replace(/\s+/gu, ' ');
+    expect(text).toContain('llm-tui needs 60 x 16, this is 50 x 10 What becomes of the models?');
+    expect(text).toContain('s stop 4 models and the supervisor, cuts off 2 requests Esc cancel');
+  });
 });
 
 describe('the last row', () => {
@@ -61,9 +69,35 @@ describe('the last row', () => {
     const text = 'pin phi-4: accepted';
     world.screen.setState({ message: { tone: 'good', text, until: Infinity } });
     expect(world.lines().at(-1)).toMatch(/^ \S+ \w+ .*q leave +pin phi-4: accepted$/);
-    world.screen.setState({ message: { tone: 'bad', text: 'far too much to say '.repeat(20), until: Infinity } });
-    expect(world.lines().at(-1)).toMatch(/q leave {2,}far too much to say/);
-    world.press('w');
-    expect(world.lines().at(-1)).toMatch(/^ Esc back .*q leave {2,}far too much to say/);
+    expect(world.lines(), 'and no more rows than there are').toHaveLength(24);
+  });
+
+  it.each([
+    [140, 40],
+    [80, 24],
+    [60, 16],
+  ])('has what does not fit there on rows of its own at %i x %i, all of it, and all keys below', (columns, rows) => {
+    const world = createScreenWorld(busySnapshot(), { columns, rows });
+    for (const keys of [[], ['w'], ['escape', ':']]) {
+      world.screen.setState({ message: null });
+      world.press(...keys);
+      const keysAlone = world.lines().at(-1);
+      const text = `it begins ${'and goes on '.repeat(15)}and ends`;
+      world.screen.setState({ message: { tone: 'bad', text, until: Infinity } });
+      const lines = world.lines();
+      expect(lines).toHaveLength(rows);
+      expect(lines.join(' ').replace(/\s+/gu, ' ')).toContain(text);
+      expect(lines.at(-1)).toBe(keysAlone);
+    }
+  });
+
+  it('never gives more than half of the screen to what is said', () => {
+    const world = createScreenWorld(busySnapshot(), { columns: 60, rows: 16 });
+    world.screen.setState({
+      message: { tone: 'bad', text: `it begins ${'and goes on '.repeat(100)}`, until: Infinity },
+    });
+    expect(world.lines()).toHaveLength(16);
+    expect(world.text()).toContain('== Models');
+    expect(world.text()).toContain(' it begins and');
   });
 });
