@@ -11,6 +11,7 @@ import { setInput, typeKey } from './line-keys.js';
 import { targetModelView } from './targets.js';
 import { actOn } from './act-on.js';
 import { searchLog } from './log-commands.js';
+import { leaveRequest } from './request-commands.js';
 import { understand, whyNotHere } from './palette.js';
 
 /** Does what a key stands for: an open question has the keys first, then a line being typed, then the commands. */
@@ -88,7 +89,10 @@ function answerDialog(context: CommandContext, view: ScreenView, key: string): v
   openDialog(context.screen, null);
   // It may have been asked while there was still somebody to do it.
   if (answer === 'confirm' && isLost(view)) say(context.screen, 'bad', nobodyThere(view));
-  else if (answer !== 'cancel') context.answer(answer, dialog);
+  else if (answer !== 'cancel') {
+    if (dialog.kind === 'confirm' && dialog.request !== undefined) leaveRequest(context, view, dialog.request);
+    context.answer(answer, dialog);
+  }
 }
 
 function answerOf(

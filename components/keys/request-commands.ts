@@ -1,4 +1,4 @@
-import { openDialog, openPage } from '../../src/store/screen-store.js';
+import { openDialog, openPage, say } from '../../src/store/screen-store.js';
 import { requestsOf, selectedRequest } from '../panes/requests.js';
 import type { ScreenView } from '../view.js';
 import { actOn } from './act-on.js';
@@ -17,10 +17,22 @@ export function cancelsOne(context: CommandContext, view: ScreenView, model: str
     return true;
   }
   const request = selectedRequest(view, page);
-  if (request === null) return true;
-  if (request.waiting) actOn(context, 'cancel', model, request.id);
-  else openDialog(context.screen, { kind: 'confirm', action: 'cancel', model, request: request.id });
+  if (request === null) {
+    say(context.screen, 'plain', 'the request that was selected has ended; j and k select another one');
+  } else if (request.waiting) {
+    leaveRequest(context, view, request.id);
+    actOn(context, 'cancel', model, request.id);
+  } else openDialog(context.screen, { kind: 'confirm', action: 'cancel', model, request: request.id });
   return true;
+}
+
+/** Selects the request after one that is being cancelled, or the one before the last: somebody may want to go on. */
+export function leaveRequest(context: CommandContext, view: ScreenView, id: string): void {
+  const { page } = context.screen.getState();
+  if (page?.kind !== 'requests') return;
+  const open = requestsOf(view, page.model);
+  const at = open.findIndex((request) => request.id === id);
+  context.screen.setState({ page: { ...page, selected: (open[at + 1] ?? open[at - 1])?.id ?? null } });
 }
 
 /** Moves the selection in the list of requests; from one that has ended it goes to the first. */

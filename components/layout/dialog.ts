@@ -58,7 +58,10 @@ function cancelQuestion(model: ModelId, view: ScreenView, busy: string): Questio
   return {
     title: 'Cancel',
     text: `Cancel ${busy} at ${model}${waiting}? Their clients get an error instead of the rest.`,
-    choices: [{ key: 'y', answer: 'confirm', label: 'cancel them' }, CANCEL],
+    choices: [
+      { key: 'y', answer: 'confirm', label: 'cancel them' },
+      { ...CANCEL, label: 'keep them' },
+    ],
   };
 }
 
@@ -86,13 +89,17 @@ function leaveQuestion(view: ScreenView): Question {
 
 function cancelOneQuestion(id: string, view: ScreenView): Question {
   const request = view.snapshot.requests?.find((open) => open.id === id);
+  if (request === undefined) {
+    const text = `${id} has ended meanwhile: there is nothing to cancel.`;
+    return { title: 'Cancel', text, choices: [{ ...CANCEL, label: 'back' }] };
+  }
   return {
     title: 'Cancel',
-    text:
-      request === undefined
-        ? `Cancel ${id}? It has ended meanwhile.`
-        : `Cancel ${requestSentence(request, view)}? Its client gets an error instead of the rest.`,
-    choices: [{ key: 'y', answer: 'confirm', label: 'cancel it' }, CANCEL],
+    text: `Cancel ${requestSentence(request, view)}? Its client gets an error instead of the rest.`,
+    choices: [
+      { key: 'y', answer: 'confirm', label: 'cancel it' },
+      { ...CANCEL, label: 'keep it' },
+    ],
   };
 }
 

@@ -61,6 +61,8 @@ export interface RequestView {
   readonly model: ModelId;
   /** What it was sent to, e.g. `/v1/chat/completions`. */
   readonly kind: string;
+  /** Who sent it: an address and port. Absent: nobody tells. */
+  readonly client?: string;
   readonly since: Millis;
   /** For its model; false: it is being answered. */
   readonly waiting: boolean;

@@ -1,5 +1,6 @@
 import type { Lease } from '../supervisor/lease-desk.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
+import { clientName } from './client-name.js';
 import type { Handler, RouterContext } from './context.js';
 import type { Exchange } from './exchange.js';
 import { headersForChild } from './headers.js';
@@ -67,6 +68,7 @@ export async function waitFor(
     const lease = await supervisor.acquire(model, {
       autoload: mayLoad(exchange, context.autoload),
       kind: exchange.path,
+      client: () => clientName(exchange.request.socket),
       signal,
     });
     exchange.schedulerRequest = lease.request;

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Lease } from '../supervisor/lease-desk.js';
 import { RequestRefused } from '../supervisor/lease-desk.js';
+import { clientName } from './client-name.js';
 import type { RouterContext } from './context.js';
 import { splitTarget, withoutPrefix } from './exchange.js';
 import { headersForChild } from './headers.js';
@@ -59,6 +60,7 @@ export async function upgrade(
     using lease = await supervisor.acquire(entry.id, {
       autoload: mayLoad,
       kind: `${path} (WebSocket)`,
+      client: () => clientName(request.socket),
       signal: () => gone.signal,
     });
     metrics.requested(entry.id, 101);

@@ -39,6 +39,8 @@ export interface Asking {
   readonly autoload: boolean;
   /** What it was sent to: how it is called where requests are listed. */
   readonly kind: string;
+  /** Who asks, for those lists; asked for only when one is made. */
+  readonly client: () => string;
   /** Takes the request out of the queue at once when it aborts; asked for only when the request has to wait. */
   readonly signal: () => AbortSignal;
 }
@@ -46,6 +48,7 @@ export interface Asking {
 interface Waiting {
   readonly model: ModelId;
   readonly kind: string;
+  readonly client: () => string;
   readonly since: Millis;
   readonly granted: (lease: Lease) => void;
   readonly refused: (error: Error) => void;
@@ -60,7 +63,7 @@ class HeldLease implements Lease {
   readonly request: RequestId;
   readonly model: ModelId;
   readonly generation: number;
-  readonly asked: Pick<Waiting, 'kind' | 'since'>;
+  readonly asked: Pick<Waiting, 'kind' | 'client' | 'since'>;
   onCancel: (() => void) | null = null;
   cancelled: RequestRefused | null = null;
   #release: (() => void) | null;
@@ -101,12 +104,12 @@ export class LeaseDesk {
   }
 
   /** Waits until the model can be used. Rejects with RequestRefused, or with the signal's reason. */
-  acquire(model: ModelId, { autoload, kind, signal }: Asking): Promise<Lease> {
+  acquire(model: ModelId, { autoload, kind, client, signal }: Asking): Promise<Lease> {
     const request = `r${this.#next}`;
     this.#next += 1;
     return new Promise((resolve, reject) => {
       const since = this.#now();
-      const waiting: Waiting = { model, kind, since, granted: resolve, refused: reject, settled: null };
+      const waiting: Waiting = { model, kind, client, since, granted: resolve, refused: reject, settled: null };
       this.#waiting.set(request, waiting);
       this.#dispatch({ type: 'request', request, model, autoload });
       // Nearly all have their answer now, and need not be watched.
@@ -150,9 +153,9 @@ export class LeaseDesk {
   /** Those who wait and those who are being answered, the oldest first. */
   open(): readonly RequestView[] {
     const view = (
-      [id, { model, kind, since }]: [RequestId, Pick<Waiting, 'model' | 'kind' | 'since'>],
+      [id, { model, kind, client, since }]: [RequestId, Pick<Waiting, 'model' | 'kind' | 'client' | 'since'>],
       waiting: boolean,
-    ): RequestView => ({ id, model, kind, since, waiting });
+    ): RequestView => ({ id, model, kind, client: client(), since, waiting });
     return [
       ...firstOf(this.#waiting, LISTED).map((entry) => view(entry, true)),
       ...firstOf(this.#running, LISTED).map(([id, { model, asked }]) => view([id, { model, ...asked }], false)),

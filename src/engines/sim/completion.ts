@@ -13,7 +13,7 @@ let answers = 0;
 
 /**
  * Answers a completion request in OpenAI's shape, one token at a time, as a stream of events or as one body.
- * It stops at the next token once the client has gone.
+ * It stops at the next token once the connection has ended: by its client, or by the router for an operator.
  */
 export async function complete(
   response: ServerResponse,
@@ -65,7 +65,7 @@ export async function complete(
     response.end('data: [DONE]\n\n');
   } catch (error) {
     if (!gone.signal.aborted) throw error;
-    console.log(`${base.id}: the client has gone`);
+    console.log(`${base.id}: cut off, the rest of the answer is not wanted`);
   }
 }
 

@@ -232,7 +232,9 @@ describe('a simulated child', () => {
     });
     await response.body?.getReader().read();
     gone.abort();
-    await until('it has noticed', () => child.log.some((line) => line.endsWith('the client has gone')));
+    await until('it has noticed', () =>
+      child.log.some((line) => line.endsWith(': cut off, the rest of the answer is not wanted')),
+    );
   });
 });
 
