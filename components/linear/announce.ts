@@ -47,7 +47,8 @@ function news(before: ScreenView, after: ScreenView): string[] {
   ];
 }
 
-function connectionLines({ connection: was }: ScreenView, { connection: is }: ScreenView): string[] {
+function connectionLines({ connection: was }: ScreenView, after: ScreenView): string[] {
+  const { connection: is, snapshot, screen } = after;
   if (was.state === is.state) return [];
   switch (is.state) {
     case 'connecting':
@@ -55,7 +56,8 @@ function connectionLines({ connection: was }: ScreenView, { connection: is }: Sc
     case 'live':
       return ['connected again'];
     case 'lost':
-      return [`connection lost: ${is.reason} Trying again.`];
+      // What was told to stop has done so, and its screen says that as it leaves.
+      return snapshot.shuttingDown || screen.stopping ? [] : [`connection lost: ${is.reason} Trying again.`];
   }
 }
 

@@ -37,7 +37,7 @@ export function modelSentence(model: ModelView, view: ScreenView): string {
     ...need,
     ...(model.contextTokens === null ? [] : [`context ${tokensText(model.contextTokens)}`]),
     ...(model.requests > 0 ? [`${countText(model.requests, 'request')} in flight`] : []),
-    ...(model.generation === null || model.requests > 0 || model.lastUsedAt === null
+    ...(model.generation === null || model.word === 'loading' || model.requests > 0 || model.lastUsedAt === null
       ? []
       : [`idle for ${idleText(view.now - model.lastUsedAt)}`]),
     ...(model.pinned ? ['pinned'] : []),

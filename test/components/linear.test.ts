@@ -63,6 +63,22 @@ describe('the screen for those who listen to it', () => {
     expect(heard()).toEqual(['connection lost: The line broke. Trying again.']);
   });
 
+  it('does not call it a lost connection when the supervisor was told to stop', () => {
+    const world = createScreenWorld({ ...busySnapshot(), shuttingDown: true });
+    const { heard } = listener(world);
+    heard();
+    world.receive({ type: 'disconnected', reason: 'The line broke.' });
+    expect(heard()).toEqual([]);
+  });
+
+  it('says of a model either how far its load is or how long it is idle', () => {
+    const [model] = busySnapshot().models.filter(({ word }) => word === 'loading');
+    if (model === undefined) throw new Error('no model is being loaded');
+    const models = [{ ...model, lastUsedAt: SAMPLE_TIME }];
+    const lines = listener(createScreenWorld(sampleSnapshot({ models }))).heard();
+    expect(lines.find((line) => line.startsWith(`${model.id}: LOADING`))).not.toContain('idle');
+  });
+
   it('answers every key: where it went, what a page says, what is asked', async () => {
     const world = createScreenWorld(busySnapshot(), { options: { ownsSupervisor: true } });
     const { heard } = listener(world);
