@@ -8,7 +8,7 @@ export function askAboutTheEnd(domain: DomainStore, screen: ScreenStore): () => 
     const end = unexpectedEnd(state);
     if (end === null || end === asked || screen.getState().stopping) return;
     asked = end;
-    // Whatever is being asked or typed was meant for the supervisor that is no more.
-    screen.setState({ dialog: { kind: 'ended' }, input: null });
+    // Whatever is being asked, typed or said is about the supervisor that is no more.
+    screen.setState({ dialog: { kind: 'ended' }, input: null, message: null });
   });
 }

@@ -56,7 +56,8 @@ function sendOnce(message: StartMessage): void {
 
 function printWhatHappens({ supervisor, url }: Serving): void {
   const { engine, notices } = supervisor.info;
-  // Whoever reads our output may go before we do.
+  // Whoever reads our output may go before we do; it ends those commands only that have nothing else to do.
+  process.stdout.removeAllListeners('error');
   process.stdout.on('error', () => undefined);
   process.stdout.write(`llm-tui listens at ${url}; engine: ${engine.name} (${engine.reason})\n`);
   const tell = (notice: string): void => void process.stdout.write(`${noticeLine(Date.now(), notice)}\n`);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import type { Snapshot } from '../../src/client/types.js';
 import { simulated } from '../support/preset.js';
 import { LAUNCHER, runProgram, serve, temporaryDirectory, testEnvironment } from '../support/serving.js';
 import { until } from '../support/until.js';
@@ -71,6 +72,34 @@ describe('llm-tui where there is no terminal', () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     await until('it listens', () => stdout.includes('llm-tui listens at'));
     expect(stderr).toMatch(/^llm-tui: this is no terminal for a screen, so it serves here, .*llm-tui serve does\.\n$/u);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('goes on serving when whoever reads its lines has seen enough, as head has', async () => {
+    const args = [LAUNCHER, ...simulated('CUDA0=24GiB', { model: { 'sim-load-seconds': 0.1 } }), '--port', '0'];
+    const child = spawn(process.execPath, args, {
+      env: testEnvironment(temporaryDirectory()),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    const url = await until('it listens', () => /listens at (\S+);/u.exec(stdout)?.[1]);
+    child.stdout.destroy();
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'model' });
+    // Every decision is a line that nobody reads.
+    for (const [action, word] of [
+      ['load', 'ready'],
+      ['kill', 'unloaded'],
+      ['load', 'ready'],
+    ] as const) {
+      expect((await fetch(`${url}/supervisor/${action}`, { method: 'POST', headers, body })).status).toBe(200);
+      await until(`the model is ${word}`, async () => {
+        const { models } = (await (await fetch(`${url}/supervisor/state`)).json()) as Snapshot;
+        return models[0]?.word === word;
+      });
+    }
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
