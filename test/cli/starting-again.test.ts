@@ -68,10 +68,13 @@ describe('a screen whose own supervisor ends by itself', () => {
     const directory = temporaryDirectory();
     await using terminal = startProgram(directory, '--port', '0');
     await terminal.waitFor('LIVE');
+    terminal.type('x');
+    await terminal.waitFor('x is no key here');
     process.kill(await supervisorPid(directory), 'SIGABRT');
     await terminal.waitFor('Esc look at what was known last');
     terminal.type('i');
     await terminal.waitFor('a starts it again. q leaves.');
+    expect(terminal.text(), 'what was said before').not.toContain('is no key here');
     terminal.type('\u001b');
     await terminal.waitFor(/! the supervisor ended at .* \(SIGABRT\); its log: .* a starts it again/);
     expect(terminal.lines()[0]).toContain('LOST');
