@@ -214,7 +214,7 @@ describe('a lost supervisor', () => {
     await terminal.waitFor('LIVE');
     await supervisor.stop();
     await terminal.waitFor('LOST');
-    await terminal.waitFor('trying again: ');
+    await terminal.waitFor('trying again; if it has ended, llm-tui starts it: ');
     expect(terminal.text()).toContain('qwen3-32b');
     await supervisor.start();
     await terminal.waitFor('LIVE');
