@@ -49,7 +49,7 @@ export function liveScreen(
       ownsSupervisor: settings.owns ?? false,
       hostLabel: null,
       program: 'llm-tui',
-    earlierEnds: [],
+      earlierEnds: [],
     },
     theme: 'dark',
     listen: null,
