@@ -10,7 +10,11 @@ export function classifyExit(evidence: ExitEvidence): ExitVerdict {
   const verdict = (exitClass: ExitVerdict['exitClass'], reason: string): ExitVerdict => {
     return { exitClass, reason, device: null, askedBytes: null };
   };
-  if (asked) return verdict('stopped', signal === 'SIGKILL' ? 'killed, since it did not end when told to' : 'ended when told to');
+  if (asked)
+    return verdict(
+      'stopped',
+      signal === 'SIGKILL' ? 'killed, since it did not end when told to' : 'ended when told to',
+    );
   const said = lastLines.filter((line) => !HARMLESS.test(line));
   const memory = readOutOfMemory(said);
   if (memory) return memory;

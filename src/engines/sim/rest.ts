@@ -11,6 +11,7 @@ export interface SimRestOptions {
 export class SimRest {
   readonly #options: SimRestOptions;
   #working = 0;
+  #sleepsAfterWork = false;
   #timer: NodeJS.Timeout | undefined;
   #isAsleep = false;
   #waking: Promise<void> | null = null;
@@ -27,9 +28,10 @@ export class SimRest {
     this.#timer = setTimeout(() => this.sleepNow(), idleMillis);
   }
 
-  /** Falls asleep at once, unless it works or sleeps already. */
+  /** Falls asleep at once, or after the work that it is still at, unless new work comes meanwhile. */
   sleepNow(): void {
     clearTimeout(this.#timer);
+    this.#sleepsAfterWork = this.#working > 0;
     if (this.#working > 0 || this.#isAsleep) return;
     this.#isAsleep = true;
     this.#options.fallAsleep();
@@ -38,6 +40,7 @@ export class SimRest {
   async work<T>(use: () => Promise<T>): Promise<T> {
     clearTimeout(this.#timer);
     this.#working += 1;
+    this.#sleepsAfterWork = false;
     try {
       if (this.#isAsleep) {
         this.#waking ??= this.#options.wakeUp();
@@ -47,8 +50,13 @@ export class SimRest {
       }
       return await use();
     } finally {
-      this.#working -= 1;
-      this.begin();
+      this.#hasWorked();
     }
+  }
+
+  #hasWorked(): void {
+    this.#working -= 1;
+    if (this.#sleepsAfterWork) this.sleepNow();
+    else this.begin();
   }
 }

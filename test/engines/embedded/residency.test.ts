@@ -33,6 +33,33 @@ afterEach(() => {
 
 const use = (signal: AbortSignal = never): Promise<string> => residency.use(signal, (model) => model);
 
+describe('a model that is told to sleep while it is still being used', () => {
+  it('leaves right after that', async () => {
+    const work = Promise.withResolvers<null>();
+    const used = residency.use(never, () => work.promise);
+    await vi.advanceTimersByTimeAsync(0);
+    residency.sleepNow();
+    expect(events).toEqual([]);
+    work.resolve(null);
+    await used;
+    await vi.advanceTimersByTimeAsync(0);
+    expect(events).toEqual(['unload model 0', 'asleep']);
+  });
+
+  it('stays for somebody who came after that, and is not put to sleep later for it', async () => {
+    const [one, other] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
+    const first = residency.use(never, () => one.promise);
+    residency.sleepNow();
+    const second = residency.use(never, () => other.promise);
+    one.resolve(null);
+    await first;
+    other.resolve(null);
+    await second;
+    await vi.advanceTimersByTimeAsync(IDLE_MILLIS - 1);
+    expect(events).toEqual([]);
+  });
+});
+
 describe('a model in memory', () => {
   it('leaves once it has been idle for long enough, counted from the end of the last work', async () => {
     const work = Promise.withResolvers<null>();

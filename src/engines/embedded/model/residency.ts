@@ -7,7 +7,10 @@ export interface Residency<Model> {
    * the signal's reason when it aborts before the model is there; the wake goes on, for others may want it.
    */
   use<Result>(signal: AbortSignal, task: (model: Model) => Result | Promise<Result>): Promise<Result>;
-  /** Has it leave memory now, unless somebody uses it or it is not there. */
+  /**
+   * Has it leave memory now. What is still being used, such as by somebody who is about to notice that his request was
+   * cancelled, leaves right after that, unless somebody new wants it meanwhile.
+   */
   sleepNow(): void;
 }
 
@@ -26,6 +29,7 @@ export interface ResidencyOptions<Model> {
 export function createResidency<Model>(options: ResidencyOptions<Model>): Residency<Model> {
   let current: Model | null = options.first;
   let users = 0;
+  let leavesAfterUse = false;
   let timer: NodeJS.Timeout | null = null;
   /** Going to sleep, or waking. */
   let change: Promise<void> | null = null;
@@ -39,6 +43,12 @@ export function createResidency<Model>(options: ResidencyOptions<Model>): Reside
     if (options.idleMillis === null || users > 0 || current === null) return;
     timer = setTimeout(fallAsleep, options.idleMillis);
     timer.unref();
+  };
+  const hasBeenUsed = (): void => {
+    users -= 1;
+    if (!leavesAfterUse || users > 0) return sleepWhenIdle();
+    leavesAfterUse = false;
+    fallAsleep();
   };
   const doing = (work: () => Promise<void>): Promise<void> => {
     change = work()
@@ -79,18 +89,19 @@ export function createResidency<Model>(options: ResidencyOptions<Model>): Reside
     },
     sleepNow() {
       cancelSleep();
-      fallAsleep();
+      if (users > 0) leavesAfterUse = true;
+      else fallAsleep();
     },
     async use(signal, task) {
       signal.throwIfAborted();
       users += 1;
+      leavesAfterUse = false;
       cancelSleep();
       try {
         const model = current ?? (await orAborted(awake(), signal));
         return await task(model);
       } finally {
-        users -= 1;
-        sleepWhenIdle();
+        hasBeenUsed();
       }
     },
   };
