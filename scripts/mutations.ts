@@ -214,6 +214,12 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
   },
   {
+    guard: 'growth is said once for each step',
+    file: 'growth.ts',
+    find: `  patchInstance(turn, id, { told: claim });\n`,
+    replace: '',
+  },
+  {
     guard: 'running out of memory raises the claim',
     file: 'exits.ts',
     find: `raised: outOfMemory ? raisedAfter(turn.state, model, instance, report.device, askedBytes) : model.raised`,

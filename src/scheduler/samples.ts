@@ -1,6 +1,7 @@
 import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
 import { MEASURING_GENERATION, type DeviceReading, type EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
+import { tellGrowth } from './growth.js';
 import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
@@ -100,6 +101,7 @@ function updateResidency(
     const awake = instance.restingSince === null ? { awakeClaim: claim } : {};
     patchInstance(turn, id, { resident, claim, ...awake });
   }
+  tellGrowth(turn, id, takenAt);
   if (isOutdated(instance, model)) return;
   const raised = instance.restingSince === null ? raisedBySight(turn.state, model, instance, resident) : model.raised;
   if (raised !== model.raised) patchModel(turn, id, { raised });

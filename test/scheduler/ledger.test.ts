@@ -57,6 +57,26 @@ describe('the ledger', () => {
     expect(stage.model('a').observed).toEqual({ CUDA0: 13 * GIB });
   });
 
+  it('says who has grown far beyond what was said of it: once for each such step, and not while it comes up', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }));
+    stage.load('a');
+    const { generation } = stage.instance('a');
+    const said: string[] = [];
+    const holds = (gib: number, later: Millis = 1000): void => {
+      const instances = [{ model: 'a', generation, resident: { CUDA0: gib * GIB } }];
+      stage.play({ type: 'sample', takenAt: stage.now + later, devices: [reading(gib)], instances }, later);
+      said.push(...stage.decisions.map(({ sentence }) => sentence));
+    };
+    // The first look at one that has only just come up; then what buffers take.
+    for (const gib of [10.5, 10.9, 11]) holds(gib);
+    expect(said).toEqual([]);
+    for (const gib of [13, 13.5, 14, 12, 15]) holds(gib);
+    expect(said).toEqual([
+      'a: has grown to 13.0 GiB on CUDA0, from 10.0 GiB on CUDA0; that is what it counts for from now on',
+      'a: has grown to 15.0 GiB on CUDA0, from 13.0 GiB on CUDA0; that is what it counts for from now on',
+    ]);
+  });
+
   it('takes what a child says it allocated over an estimate, and what was seen over both', () => {
     const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }));
     stage.request('a');
