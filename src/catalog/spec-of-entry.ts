@@ -22,7 +22,8 @@ export function toModelSpec(
     aliases: entry.aliases,
     // What cannot be started needs nothing, however large its file.
     placements: entry.invalid === null && placements.length > 0 ? placements : [NOTHING_KNOWN],
-    contextPinned: entry.contextTokens !== null,
+    // A child that fits nothing takes what it was given or made for, whatever is free.
+    contextPinned: entry.contextTokens !== null || !engineFits,
     fits: engineFits && mayFit(entry),
     priority: entry.priority,
     pinned: entry.pin,

@@ -34,6 +34,13 @@ test('the scheduler learns what it has to know', () => {
   });
 });
 
+test('only the child of an engine that fits models to free memory sizes itself to it, and only with its context left open', () => {
+  const pinned = (contextTokens: number | null, engineFits: boolean): boolean =>
+    toModelSpec(bareEntry('a', { contextTokens }), [], '', engineFits).contextPinned;
+  expect(pinned(null, true)).toBe(false);
+  expect([pinned(8, true), pinned(null, false), pinned(8, false)]).toEqual([true, true, true]);
+});
+
 test('what cannot be started needs nothing', () => {
   const placements = [{ need: { CUDA0: 5 }, quality: 'estimate' as const }];
   expect(toModelSpec(bareEntry('a', { files, invalid: 'is empty' }), placements, '')).toMatchObject({
