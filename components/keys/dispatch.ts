@@ -60,6 +60,7 @@ function whyNothing({ name, group, otherwise }: Command, view: ScreenView): stri
 function isHarmless(needs: Ability | null): needs is Exclude<OperatorAction, 'unload' | 'kill' | 'cancel'> {
   switch (needs) {
     case 'load':
+    case 'withdraw':
     case 'pin':
     case 'unpin':
     case 'block':

@@ -1,7 +1,8 @@
 import type { Ability, Source } from './types.js';
 
 const ACTIONS: readonly Ability[] = [
-  ...(['load', 'unload', 'kill', 'pin', 'unpin', 'block', 'unblock', 'measure', 'cancel', 'park', 'wake'] as const),
+  ...(['load', 'withdraw', 'unload', 'kill', 'pin', 'unpin'] as const),
+  ...(['block', 'unblock', 'measure', 'cancel', 'park', 'wake'] as const),
 ];
 
 /** A supervisor on this machine, over its socket. */

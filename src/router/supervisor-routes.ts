@@ -13,6 +13,7 @@ import { sendError, sendJson, sendText } from './respond.js';
 /** Every verb of the operator is a route. */
 const ACTIONS: Readonly<Record<OperatorAction, true>> = {
   load: true,
+  withdraw: true,
   unload: true,
   kill: true,
   pin: true,

@@ -2,6 +2,7 @@ import type { QueueEntry, State } from './state.js';
 import { dropEntry, rejectRequest } from './queue.js';
 import { entryOf, modelOf, note, patchEntry, type Turn } from './turn.js';
 import type { ModelId, RequestId } from './units.js';
+import { giveUpLoad } from './withdraw.js';
 
 /** What there is of a model that could be cancelled. */
 interface Open {
@@ -59,7 +60,8 @@ function leave(turn: Turn, id: ModelId, gone: readonly RequestId[], wanted: bool
   const entry = entryOf(turn.state, id);
   if (entry === null) return;
   const waiters = entry.waiters.filter((waiter) => !gone.includes(waiter.request));
-  if (waiters.length === 0 && (wanted || entry.wanted === null)) dropEntry(turn, id);
+  if (waiters.length === 0 && wanted) giveUpLoad(turn, id);
+  else if (waiters.length === 0 && entry.wanted === null) dropEntry(turn, id);
   else patchEntry(turn, id, { waiters, wanted: wanted ? null : entry.wanted });
 }
 

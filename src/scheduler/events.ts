@@ -53,8 +53,20 @@ export interface DeviceReport {
   readonly freeBytes: Bytes;
 }
 
+/** `withdraw` takes a `load` or `wake` back; what others want goes on. */
 export type OperatorAction =
-  'load' | 'unload' | 'kill' | 'pin' | 'unpin' | 'block' | 'unblock' | 'measure' | 'cancel' | 'park' | 'wake';
+  | 'load'
+  | 'withdraw'
+  | 'unload'
+  | 'kill'
+  | 'pin'
+  | 'unpin'
+  | 'block'
+  | 'unblock'
+  | 'measure'
+  | 'cancel'
+  | 'park'
+  | 'wake';
 
 /** Everything that can happen. The time on an event is the only time that the scheduler knows. */
 export type Event = { readonly at: Millis } & EventBody;

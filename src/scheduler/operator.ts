@@ -7,6 +7,7 @@ import { dropEntry, forgetPinnedEntry, rejectWaiters, want, wantPinned } from '.
 import type { Model, State } from './state.js';
 import { entryOf, modelOf, note, patchModel, type Turn } from './turn.js';
 import type { ModelId, RequestId } from './units.js';
+import { reasonAgainstWithdraw, withdrawLoad } from './withdraw.js';
 
 const BY_OPERATOR = { kind: 'operator' } as const;
 
@@ -44,6 +45,8 @@ export function reasonAgainst(state: State, action: OperatorAction, id: ModelId,
       return model.measure === 'measuring' ? `model '${id}' is being measured already` : null;
     case 'cancel':
       return reasonAgainstCancel(state, id, request);
+    case 'withdraw':
+      return reasonAgainstWithdraw(state, id);
     case 'park':
       return reasonAgainstPark(state, model);
     case 'wake':
@@ -95,6 +98,9 @@ export function onOperator(turn: Turn, event: Extract<EventBody, { type: 'operat
       return;
     case 'cancel':
       cancelRequests(turn, id, request);
+      return;
+    case 'withdraw':
+      withdrawLoad(turn, id);
       return;
     case 'park':
       parkInstance(turn, model);

@@ -97,6 +97,7 @@ const happening = z.union([
     at: millis,
     operator: z.enum([
       'load',
+      'withdraw',
       'unload',
       'kill',
       'pin',

@@ -58,6 +58,60 @@ describe('cancelling', () => {
     expect(stage.state.queue).toHaveLength(1);
     expect(stage.decisions).toEqual([]);
   });
+
+  it('also stops a load under way that only the operator wanted, and its child with it', () => {
+    const stage = twoModels().operator('load', 'a').operator('cancel', 'a');
+    expect(stage.state.queue).toEqual([]);
+    expect(stage.phases()).toEqual({ a: 'stopping' });
+    stage.exit('a');
+    expect(stage.model('a')).toMatchObject({ instance: null, failures: 0 });
+  });
+});
+
+describe('withdrawing a load', () => {
+  it('takes back what waits, and lets go whoever was to leave for it', () => {
+    const stage = twoModels();
+    stage.request('a');
+    stage.ready('a').operator('load', 'b').operator('withdraw', 'b');
+    expect(stage.state.queue).toEqual([]);
+    expect(stage.decisions[0]?.sentence).toBe('b: its load was withdrawn by the operator');
+    expect(stage.phases()).toEqual({ a: 'ready' });
+  });
+
+  it('stops the child that is starting for it', () => {
+    const stage = twoModels().operator('load', 'a').operator('withdraw', 'a');
+    expect(stage.phases()).toEqual({ a: 'stopping' });
+  });
+
+  it('leaves the load to requests that wait for it, waiting or under way', () => {
+    const stage = twoModels().operator('load', 'a');
+    const request = stage.request('a');
+    stage.operator('withdraw', 'a');
+    expect(stage.decisions[0]?.sentence).toContain('it goes on, since others want it too');
+    expect(stage.phases()).toEqual({ a: 'loading' });
+    stage.ready('a');
+    expect(stage.granted).toEqual([request]);
+    expect(stage.rejected.size).toBe(0);
+  });
+
+  it('leaves the load to the pin that wants it', () => {
+    const stage = twoModels();
+    const request = stage.request('a');
+    stage.ready('a').operator('load', 'b').operator('pin', 'b').operator('withdraw', 'b');
+    expect(stage.state.queue).toMatchObject([{ model: 'b', wanted: 'pin' }]);
+    stage.end(request, 'a');
+    expect(stage.state.queue).toMatchObject([{ model: 'b' }]);
+  });
+
+  it('has nothing to take back of a load that requests or nobody asked for', () => {
+    const stage = twoModels();
+    expect(reasonAgainst(stage.state, 'withdraw', 'a')).toBe("no load of model 'a' waits that was asked for");
+    stage.request('a');
+    stage.operator('withdraw', 'a');
+    expect(stage.state.queue).toHaveLength(1);
+    stage.ready('a');
+    expect(reasonAgainst(stage.state, 'withdraw', 'a')).not.toBeNull();
+  });
 });
 
 describe('parking and waking', () => {

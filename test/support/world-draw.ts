@@ -17,7 +17,7 @@ const POLICIES: readonly PolicyName[] = ['lru', 'lru-any-device', 'cost'];
 const ADMISSIONS: readonly AdmissionMode[] = ['wait', 'wait', 'wait', 'wait', 'refuse', 'proceed'];
 const ACTIONS: readonly OperatorAction[] = [
   ...(['block', 'kill', 'pin', 'unpin', 'load', 'unload', 'unblock', 'measure'] as const),
-  ...(['cancel', 'park', 'wake'] as const),
+  ...(['cancel', 'park', 'wake', 'withdraw'] as const),
 ];
 
 /** A random world; everything in it follows from the seed. `policy` null: drawn too. */
