@@ -1,8 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 import type { CatalogEntry } from './entry.js';
 
+/** What models are called by. */
+type Named = Pick<CatalogEntry, 'id' | 'aliases'>;
+
 /** The model that `name` means, by id or alias, exactly as written; null when there is none. */
-export function resolveModel(entries: readonly CatalogEntry[], name: string): CatalogEntry | null {
+export function resolveModel<Model extends Named>(entries: readonly Model[], name: string): Model | null {
   const byId = entries.find(({ id }) => id === name);
   return byId ?? entries.find(({ aliases }) => aliases.includes(name)) ?? null;
 }
@@ -11,7 +14,7 @@ export function resolveModel(entries: readonly CatalogEntry[], name: string): Ca
 const COMPARED = 256;
 
 /** Up to `count` ids and aliases spelled most like `name`, nearest first, for "did you mean". Capitals do not matter. */
-export function nearestNames(entries: readonly CatalogEntry[], name: string, count: number): string[] {
+export function nearestNames(entries: readonly Named[], name: string, count: number): string[] {
   const wanted = comparable(name);
   const names = entries.flatMap(({ id, aliases }) => [id, ...aliases]);
   const farthest = Math.max(3, Math.floor(wanted.length / 2));

@@ -1,8 +1,6 @@
-import { CommanderError } from 'commander';
-import { visibleText } from '../../components/text/clean.js';
+import { failureJson, failureOf, type Failure } from './failure.js';
 import { commandFirst } from './order-args.js';
 import { describeProgram } from './program.js';
-import { CommandFailed, UsageError } from './usage-error.js';
 
 /** Runs the program with its arguments (without node and script). Sets the exit code: 1 failed, 2 wrong usage. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -11,7 +9,9 @@ export async function main(args: readonly string[]): Promise<void> {
     const ordered = commandFirst(describeProgram(), args);
     await describeProgram(ordered).parseAsync([...ordered], { from: 'user' });
   } catch (error) {
-    process.exit(tell(error));
+    const failure = failureOf(error);
+    if (failure === null) process.exit(0);
+    end(failure, args.includes('--json'));
   }
 }
 
@@ -22,25 +22,12 @@ function endWithReader(): void {
   });
 }
 
-/** Names that were given, and words of others, may hold control sequences. */
-function cleanLines(message: string): string {
-  return message.split('\n').map(visibleText).join('\n');
-}
-
-/** One sentence on stderr; the exit code. */
-function tell(error: unknown): number {
-  if (error instanceof CommanderError) {
-    // Help and version are no mistakes, and have been printed.
-    if (error.exitCode === 0) return 0;
-    process.stderr.write(`llm-tui: ${error.message.replace(/^error: |\.$/gu, '')}; see llm-tui --help\n`);
-    return 2;
-  }
-  if (error instanceof UsageError || error instanceof CommandFailed) {
-    process.stderr.write(`llm-tui: ${cleanLines(error.message)}\n`);
-    return error instanceof UsageError ? 2 : 1;
-  }
-  process.stderr.write(
-    `llm-tui: an unexpected error, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
-  return 1;
+/** One sentence on stderr, and JSON for whoever asked for that; then the exit code, or the signal once more. */
+function end(failure: Failure, wantsJson: boolean): never {
+  const { message, exitCode, signal, shown } = failure;
+  if (wantsJson && !shown) process.stdout.write(`${failureJson(failure)}\n`);
+  process.stderr.write(`llm-tui: ${message}\n`);
+  // A shell that runs a script stops at a command that a signal has ended, not at one that has failed.
+  if (signal !== null) process.kill(process.pid, signal);
+  process.exit(exitCode);
 }

@@ -18,9 +18,10 @@ import { runMeasurement } from '../supervisor/run-measurement.js';
 import { childFlags } from './child-flags.js';
 import { targetFor, type ClientFlags } from './client-flags.js';
 import { describeMeasured } from './measure-table.js';
-import { measuredBySupervisor } from './model-commands.js';
+
 import { probesFor } from './serve.js';
-import { CommandFailed, UsageError } from './usage-error.js';
+import { measuredBySupervisor } from './wait-for-measuring.js';
+import { FailureShown, UsageError } from './usage-error.js';
 import { isWantOfMemory, sayWhoHolds } from './who-holds.js';
 
 export interface MeasureFlags extends ClientFlags {
@@ -43,7 +44,7 @@ export interface Measured {
 
 /**
  * `llm-tui measure MODEL|FILE…`: what models need, without loading them. Files are measured here and now; names are
- * models of a running supervisor, which measures them again. Throws CommandFailed when one could not be measured.
+ * models of a running supervisor, which measures them again. Throws FailureShown when one could not be measured.
  * @param words names, paths, and options for the children that measure files
  */
 export async function measureCommand(words: readonly string[], flags: MeasureFlags): Promise<void> {
@@ -67,7 +68,7 @@ export async function measureCommand(words: readonly string[], flags: MeasureFla
   );
   const failed = measured.find(({ status }) => status !== 'measured');
   if (failed !== undefined)
-    throw new CommandFailed(`${failed.model} could not be measured: ${failed.error ?? 'no reason is known'}`);
+    throw new FailureShown(`${failed.model} could not be measured: ${failed.error ?? 'no reason is known'}`);
 }
 
 async function isFile(name: string): Promise<boolean> {

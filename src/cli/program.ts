@@ -14,13 +14,13 @@ import { addScreenFlags, readScreenFlags } from './screen-flags.js';
 import { addServeFlags } from './serve-flags.js';
 import { VERSION } from './version.js';
 
-const ACTIONS: readonly (readonly [OperatorAction, string])[] = [
-  ['load', 'load a model'],
+const ACTIONS: readonly (readonly [Exclude<OperatorAction, 'withdraw'>, string])[] = [
+  ['load', 'load a model, and wait until it is up; Ctrl-C takes the load back, unless others want it too'],
   ['unload', 'unload a model once its requests have ended'],
   ['pin', 'keep a model loaded, whatever else is asked for'],
   ['unpin', 'let a model be evicted again'],
   ['park', 'put an idle model to sleep, out of memory, where the engine can'],
-  ['wake', 'bring a sleeping model back'],
+  ['wake', 'bring a sleeping model back, and wait until it is up; Ctrl-C as with load'],
   ['cancel', 'cancel the requests for a model, waiting and being answered'],
 ];
 

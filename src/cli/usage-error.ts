@@ -8,5 +8,18 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
 }
 
+/** The user has ended a wait by this signal, which ends the process as well. The message says what becomes of the rest. */
+export class Interrupted extends CommandFailed {
+  readonly signal: 'SIGINT' | 'SIGTERM';
+
+  constructor(message: string, signal: 'SIGINT' | 'SIGTERM') {
+    super(message);
+    this.signal = signal;
+  }
+}
+
+/** What the command has printed says it already, as JSON too where that was asked for. */
+export class FailureShown extends CommandFailed {}
+
 /** Another supervisor owns the state directory. */
 export class AlreadyRunning extends CommandFailed {}

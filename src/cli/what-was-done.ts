@@ -1,21 +1,14 @@
 import { countText } from '../../components/text/format.js';
 import { entryFor } from '../../components/text/model-state.js';
-import type { ModelView, OperatorAction, Snapshot } from '../client/types.js';
-
-/** True for a model's id and for its aliases. */
-export function isCalled({ id, aliases }: ModelView, name: string): boolean {
-  return id === name || aliases.includes(name);
-}
-
-/** The id of the model that is called so; the name itself where there is none. */
-export function idOf({ models }: Snapshot, name: string): string {
-  return models.find((model) => isCalled(model, name))?.id ?? name;
-}
+import type { ModelId, OperatorAction, Snapshot } from '../client/types.js';
 
 /** What an action that was accepted does, in one sentence, by how things stood before it; of a load that is told later. */
-export function whatWasDone(action: Exclude<OperatorAction, 'load' | 'wake'>, before: Snapshot, name: string): string {
-  const model = before.models.find((known) => isCalled(known, name));
-  const id = idOf(before, name);
+export function whatWasDone(
+  action: Exclude<OperatorAction, 'load' | 'wake' | 'withdraw'>,
+  before: Snapshot,
+  id: ModelId,
+): string {
+  const model = before.models.find((known) => known.id === id);
   const isLoaded = model?.generation != null;
   const running = model?.requests ?? 0;
   switch (action) {

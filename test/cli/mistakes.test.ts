@@ -94,7 +94,7 @@ describe('mistakes on the command line get one clear sentence', () => {
       runProgram(['load', model, '--state-dir', served.stateDirectory], served.directory);
     expect(await load('good')).toMatchObject({ code: 0, stdout: 'good is ready\n' });
     const { code, stderr } = await load('bad');
-    expectOneSentence(stderr, /bad is failed: .*sim-size/u);
+    expectOneSentence(stderr.replace(/^bad is .*\n/gmu, ''), /bad is failed: .*sim-size/u);
     expect(code).toBe(1);
   });
 
@@ -161,6 +161,42 @@ describe('mistakes on the command line get one clear sentence', () => {
     const { code, stderr } = await runProgram(['ps', '--state-dir', directory], directory);
     expectOneSentence(stderr, /No supervisor is running for/u);
     expect(code).toBe(1);
+  });
+});
+
+describe('a command that was asked for JSON answers with JSON when it fails', () => {
+  it.each([
+    { mistake: 'an unknown model', args: ['load', 'nosuchmodel'], code: 'failed', exitCode: 1 },
+    { mistake: 'an unknown model to plan for', args: ['plan', 'nosuchmodel'], code: 'failed', exitCode: 1 },
+    { mistake: 'an unknown model to measure', args: ['measure', 'nosuchmodel'], code: 'failed', exitCode: 1 },
+    { mistake: 'a state that does not allow it', args: ['park', 'a'], code: 'failed', exitCode: 1 },
+    { mistake: 'an unknown flag', args: ['ps', '--jsn'], code: 'usage', exitCode: 2 },
+    { mistake: 'a word too many', args: ['cancel', 'a', 'b'], code: 'usage', exitCode: 2 },
+    { mistake: 'an address that is none', args: ['ps', 'nonsense'], code: 'usage', exitCode: 2 },
+    { mistake: 'a file that is not there', args: ['replay', '/no/such/journal'], code: 'failed', exitCode: 1 },
+    { mistake: 'a scenario that is not there', args: ['simulate', '/no/such.yaml'], code: 'usage', exitCode: 2 },
+    { mistake: 'nobody to talk to', args: ['ps', '--state-dir', '/no/such/dir'], code: 'failed', exitCode: 1 },
+  ])('$mistake', async ({ args, code, exitCode }) => {
+    await using served = await serve(...simulated('CUDA0=24GiB', { a: { 'sim-size': '1GiB' } }));
+    const state = ['replay', 'simulate', 'ps'].includes(args[0] ?? '') ? [] : ['--state-dir', served.stateDirectory];
+    const ended = await runProgram([...args, '--json', ...state], served.directory);
+    const { schema, error } = JSON.parse(ended.stdout) as { schema: number; error: { code: string; message: string } };
+    expect({ schema, code: error.code, exitCode: ended.code }).toEqual({ schema: 1, code, exitCode });
+    expect(ended.stderr).toBe(`llm-tui: ${error.message}\n`);
+  });
+});
+
+describe('a name that no model has', () => {
+  it('is answered with the names that are near, or with the command that lists them', async () => {
+    await using served = await serve(...simulated('CUDA0=24GiB', { alphabet: { 'sim-size': '1GiB' } }));
+    const at = ['--state-dir', served.stateDirectory];
+    for (const command of ['load', 'unload', 'pin', 'cancel', 'plan', 'logs', 'measure']) {
+      const near = await runProgram([command, 'alpabet', ...at], served.directory);
+      expectOneSentence(near.stderr, /did you mean alphabet\?/u);
+      const far = await runProgram([command, 'nothing-like-it', ...at], served.directory);
+      expectOneSentence(far.stderr, /llm-tui ps lists the models that there are/u);
+      expect([near.code, far.code]).toEqual([1, 1]);
+    }
   });
 });
 

@@ -81,7 +81,7 @@ describe('a model', () => {
     await using served = await serve(...simulated('CUDA0=24GiB', { a: QUICK }));
     await served.until('it is measured', allMeasured);
     const { code, stderr } = await runProgram(['measure', 'a', '--url', served.url], served.directory);
-    expect([code, stderr]).toEqual([0, '']);
+    expect([code, stderr]).toEqual([0, 'a is being measured\n']);
     await served.until('it is measured again', (snapshot) => sentences(snapshot, 'measure').length === 2);
   });
 });
