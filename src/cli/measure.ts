@@ -96,7 +96,7 @@ async function measureFiles(
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
   const { engine } = chosen;
-  const given = commandLineSettings(childFlags(options, engine.options, engine.name, []), engine.options);
+  const given = commandLineSettings(childFlags(options, engine.options, engine.name), engine.options);
   const probes = createProbes(probesFor(chosen, paths));
   try {
     const { devices } = (await probes.sample([])).sample;

@@ -7,6 +7,7 @@ import type { SupervisorClient, SupervisorEnd } from '../client/types.js';
 import { pathsFor, type Paths } from '../supervisor/paths.js';
 import { asksForNothing } from './args-for-serve.js';
 import { BackgroundSupervisor } from './background.js';
+import { ourWords, refuseWords } from './child-flags.js';
 import { readServeFlags } from './serve-flags.js';
 import { clientFor, type ClientFlags } from './client-flags.js';
 import { runningSupervisor } from './running-supervisor.js';
@@ -20,11 +21,11 @@ const WITHOUT_SCREEN =
 /** `llm-tui`: the supervisor in the background, unless one runs already, and a screen attached to it. */
 export async function screenCommand(command: Command, args: readonly string[]): Promise<void> {
   if (!process.stdout.isTTY || !process.stdin.isTTY) {
-    process.stderr.write(WITHOUT_SCREEN);
     const { serveCommand } = await import('./serve-command.js');
-    await serveCommand(command, args);
+    await serveCommand(command, args, WITHOUT_SCREEN);
     return;
   }
+  refuseWords(command.args, ourWords(command));
   const { stateDir, startedWith } = readServeFlags(command, args);
   const paths = pathsFor(stateDir);
   const background = new BackgroundSupervisor(args, paths);

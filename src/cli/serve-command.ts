@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { visibleText } from '../../components/text/clean.js';
 import type { ReloadReport } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
+import { ourWords, refuseWords } from './child-flags.js';
 import { onePress } from './one-press.js';
 import { noticeLine, plainLine, timeOf } from './plain-lines.js';
 import { startServing, type Serving } from './serve.js';
@@ -19,16 +20,21 @@ export type StartMessage =
       readonly alreadyRunning?: boolean;
     };
 
-/** `llm-tui serve`: the supervisor without a screen, one line for each decision, until it is told to stop. */
-export async function serveCommand(command: Command, args: readonly string[]): Promise<void> {
+/**
+ * `llm-tui serve`: the supervisor without a screen, one line for each decision, until it is told to stop.
+ * @param remark for stderr, once it serves
+ */
+export async function serveCommand(command: Command, args: readonly string[], remark = ''): Promise<void> {
   const tellStarter = command.opts<{ owned?: boolean }>().owned === true ? sendOnce : (): void => undefined;
   try {
+    const ours = ourWords(command);
+    refuseWords(command.args, ours);
     const flags = readServeFlags(command, args);
-    const routerFlags = command.options.map((option) => option.long?.replace(/^--/u, '') ?? '');
-    const serving = await startServing(flags, command.args, routerFlags, pathsFor(flags.stateDir), say);
+    const serving = await startServing(flags, command.args, ours, pathsFor(flags.stateDir), say);
     // Whoever is told that it serves may tell it to stop, at once.
     obeySignals(serving);
     tellStarter({ type: 'ready', url: serving.url });
+    process.stderr.write(remark);
     printWhatHappens(serving);
     await serving.ended;
     process.exit(0);

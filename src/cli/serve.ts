@@ -29,7 +29,7 @@ import { PinStore } from '../supervisor/pins.js';
 import { steadyClock } from '../supervisor/steady-clock.js';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.js';
 import { writeAtomically } from '../supervisor/write-atomically.js';
-import { checkChildVariables, childFlags } from './child-flags.js';
+import { checkChildVariables, childFlags, type OurWords } from './child-flags.js';
 import { returnWhatIsFreed } from './freed-memory.js';
 import { isLoopback, listenAt, listenOnSocket } from './listen.js';
 import { OwnerWatch } from './owner-watch.js';
@@ -62,7 +62,7 @@ const WAITING_FOR_DEVICES = 'llm-tui waits for the devices: a driver has not ans
 export async function startServing(
   flags: ServeFlags,
   leftover: readonly string[],
-  routerFlags: readonly string[],
+  ours: OurWords,
   paths: Paths,
   say: (line: string) => void,
 ): Promise<Serving> {
@@ -70,7 +70,7 @@ export async function startServing(
   if (flags.engine !== 'sim') checkChildVariables(process.env, LLAMA_SERVER_OPTIONS);
   const binaries = await BinaryCache.open(paths.binaries);
   const { engine, sim } = await asUsage(chooseEngine({ ...engineChoice(flags, paths), binaries }));
-  const commandLine = childFlags(leftover, engine.options, engine.name, routerFlags);
+  const commandLine = childFlags(leftover, engine.options, engine.name, ours);
   await asUsage(preparePaths(paths));
   const lock = lockOf(paths);
   if (lock === null) {

@@ -43,7 +43,7 @@ test('on the command line it is refused before anything starts', () => {
   const given =
     (...words: readonly string[]) =>
     () =>
-      childFlags(words, LLAMA_SERVER_OPTIONS, 'llama-server', []);
+      childFlags(words, LLAMA_SERVER_OPTIONS, 'llama-server');
   expect(given('--ctx-size', 'abc')).toThrow('--ctx-size takes a number, not "abc"; no model would start with it.');
   expect(given('-fa=maybe')).toThrow('-fa takes on, off or auto, not "maybe"');
   expect(given('-c', '0')()).toEqual([{ name: 'ctx-size', value: '0' }]);

@@ -22,7 +22,7 @@ const SPELLINGS = HELP.split('\n')
   });
 
 const OURS = describeProgram().commands.find((command) => command.name() === 'serve')?.options ?? [];
-const ROUTER_FLAGS = OURS.map(({ long }) => long?.replace(/^--/u, '') ?? '');
+const OUR_WORDS = { flags: OURS.map(({ long }) => long?.replace(/^--/u, '') ?? ''), commands: [] };
 
 type Fate = 'the router' | 'every model' | 'refused' | 'ignored, and said so' | 'DROPPED';
 
@@ -30,7 +30,7 @@ function fateOf(flag: string, takesValue: boolean): Fate {
   if (OURS.some(({ long, short }) => long === flag || short === flag)) return 'the router';
   try {
     const word = findOption(TABLE, flag.replace(/^--?/u, ''))?.spec.allowed?.words[0] ?? '1';
-    const given = childFlags([flag, ...(takesValue ? [word] : [])], TABLE, 'llama-server', ROUTER_FLAGS);
+    const given = childFlags([flag, ...(takesValue ? [word] : [])], TABLE, 'llama-server', OUR_WORDS);
     const { settings, notices } = commandLineSettings(given, TABLE);
     if (settings.options.size > 0) return 'every model';
     return notices.some(({ message }) => message.includes('is ignored')) ? 'ignored, and said so' : 'DROPPED';

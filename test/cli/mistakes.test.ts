@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -56,6 +56,21 @@ describe('mistakes on the command line get one clear sentence', () => {
     expectOneSentence(stderr, words);
     expect(stderr, 'one sentence has one end').not.toMatch(/[.,;:][,;:]|\.\./u);
     expect(code).toBe(2);
+  });
+
+  it.each([
+    { args: ['frobnicate'], words: /'frobnicate' is neither a command nor a flag; see llm-tui --help/u },
+    { args: ['loda', 'model'], words: /'loda' is neither a command nor a flag; did you mean llm-tui load\?/u },
+    { args: ['--port', '0', 'stpo'], words: /did you mean llm-tui stop\?/u },
+    { args: ['serve', 'lod'], words: /did you mean llm-tui load\?/u },
+    { args: ['--engine', 'sim', '--ctx-size', '4096', 'attahc'], words: /did you mean llm-tui attach\?/u },
+    { args: ['--engine', 'sim', '--no-such-flag'], words: /--no-such-flag is neither/u },
+    { args: ['lod', '--port', 'eighty'], words: /did you mean llm-tui load\?/u },
+  ])('$args is refused before anything is said or opened', async ({ args, words }) => {
+    const directory = temporaryDirectory();
+    const { code, stdout, stderr } = await runProgram(args, directory);
+    expectOneSentence(stderr, words);
+    expect({ code, stdout, opened: readdirSync(directory) }).toEqual({ code: 2, stdout: '', opened: [] });
   });
 
   it('a port that is in use', async () => {
