@@ -26,7 +26,11 @@ export function addClientFlags(command: Command): Command {
 }
 
 export function readClientFlags(flags: Readonly<Record<string, string | undefined>>): ClientFlags {
-  const apiKey = flags['apiKey'] ?? process.env['LLAMA_API_KEY'] ?? null;
+  const apiKey = (flags['apiKey'] ?? process.env['LLAMA_API_KEY'])?.trim() ?? null;
+  if (apiKey !== null && /[^\t\x20-\x7e\x80-\xff]/u.test(apiKey)) {
+    const origin = flags['apiKey'] === undefined ? 'LLAMA_API_KEY' : '--api-key';
+    throw new UsageError(`${origin} has a character in it that no request can carry, such as the end of a line.`);
+  }
   return { url: flags['url'] ?? null, stateDir: flags['stateDir'] ?? null, apiKey };
 }
 

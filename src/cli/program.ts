@@ -12,6 +12,7 @@ import { attachCommand, screenCommand } from './screen-command.js';
 import type { SimulateOptions } from './simulate.js';
 import { addScreenFlags, readScreenFlags } from './screen-flags.js';
 import { addServeFlags } from './serve-flags.js';
+import { namingVariables } from './variables.js';
 import { VERSION } from './version.js';
 
 const ACTIONS: readonly (readonly [Exclude<OperatorAction, 'withdraw'>, string])[] = [
@@ -102,14 +103,15 @@ export function describeProgram(args: readonly string[] = []): Command {
         .default('auto'),
     )
     .addOption(new Option('--llama-server <path>', 'the llama-server to measure files with').env('LLAMA_SERVER'))
-    .action(async (words: readonly string[], flags: Record<string, string | undefined>) => {
+    .action(async (words: readonly string[], flags: Record<string, string | undefined>, command: Command) => {
       const { measureCommand } = await import('./measure.js');
-      await measureCommand(words, {
+      const asked = {
         ...readClientFlags(flags),
         engine: (flags['engine'] ?? 'auto') as MeasureFlags['engine'],
         llamaServer: flags['llamaServer'] ?? null,
         json: flags['json'] !== undefined,
-      });
+      };
+      await namingVariables(command, () => measureCommand(words, asked));
     });
   addScreenFlags(
     program

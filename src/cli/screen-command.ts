@@ -13,6 +13,7 @@ import { clientFor, type ClientFlags } from './client-flags.js';
 import { runningSupervisor } from './running-supervisor.js';
 import { readScreenFlags, type ScreenFlags } from './screen-flags.js';
 import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
+import { namingVariables } from './variables.js';
 
 const WITHOUT_SCREEN =
   'llm-tui: this is no terminal for a screen, so it serves here, with one line for each decision, until Ctrl-C or ' +
@@ -26,7 +27,7 @@ export async function screenCommand(command: Command, args: readonly string[]): 
     return;
   }
   refuseWords(command.args, ourWords(command));
-  const { stateDir, startedWith } = readServeFlags(command, args);
+  const { stateDir, startedWith } = await namingVariables(command, () => readServeFlags(command, args));
   const paths = pathsFor(stateDir);
   const background = new BackgroundSupervisor(args, paths);
   let [isOurs] = await Promise.all([startUnlessRunning(background, paths, args, startedWith), loadScreen()]);

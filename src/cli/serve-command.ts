@@ -9,6 +9,7 @@ import { noticeLine, plainLine, timeOf } from './plain-lines.js';
 import { startServing, type Serving } from './serve.js';
 import { readServeFlags } from './serve-flags.js';
 import { AlreadyRunning, CommandFailed, UsageError } from './usage-error.js';
+import { namingVariables } from './variables.js';
 
 /** What a supervisor in the background tells the program that started it, once. */
 export type StartMessage =
@@ -29,8 +30,10 @@ export async function serveCommand(command: Command, args: readonly string[], re
   try {
     const ours = ourWords(command);
     refuseWords(command.args, ours);
-    const flags = readServeFlags(command, args);
-    const serving = await startServing(flags, command.args, ours, pathsFor(flags.stateDir), say);
+    const serving = await namingVariables(command, () => {
+      const flags = readServeFlags(command, args);
+      return startServing(flags, command.args, ours, pathsFor(flags.stateDir), say);
+    });
     // Whoever is told that it serves may tell it to stop, at once.
     obeySignals(serving);
     tellStarter({ type: 'ready', url: serving.url });

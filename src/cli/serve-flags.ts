@@ -1,12 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import { Option, type Command } from 'commander';
+import { visibleText } from '../../components/text/clean.js';
 import { DEFAULT_CORS, type CorsPolicy } from '../router/cors.js';
 import type { TlsFiles } from '../router/router.js';
 import type { AdmissionMode, PolicyName } from '../scheduler/state.js';
 import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
 import { flagsKey } from './args-for-serve.js';
+import { readCors } from './cors-flags.js';
 import { readTlsFiles } from './tls-files.js';
 import { UsageError } from './usage-error.js';
+import { yesOrNoOf } from './variables.js';
 
 /** What `serve` is started with. */
 export interface ServeFlags {
@@ -196,7 +199,12 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     const value = text(name) ?? '';
     const number = Number(value);
     if (/^\d+$/u.test(value) && number <= max) return number;
-    throw new UsageError(`${flag} takes a whole number from 0 to ${max}, not '${value}'.`);
+    throw new UsageError(`${flag} takes a whole number from 0 to ${max}, not '${visibleText(value)}'.`);
+  };
+  const yesOrNo = (name: string, variable: `LLAMA_ARG_${string}`): boolean | null => {
+    // llama-server reads its variables first, and starts with none that it cannot read.
+    const said = yesOrNoOf(variable);
+    return typeof given[name] === 'boolean' ? given[name] : said;
   };
   const hostMargin =
     text('hostMemoryMargin') === null ? null : whole('hostMemoryMargin', '--host-memory-margin', 1e9) * MIB;
@@ -208,7 +216,7 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     modelsMax: whole('modelsMax', '--models-max', 100_000),
     marginBytes: whole('modelsMemoryMargin', '--models-memory-margin', 1e9) * MIB,
     hostMarginBytes: hostMargin,
-    autoload: autoloadOf(given['modelsAutoload']),
+    autoload: yesOrNo('modelsAutoload', 'LLAMA_ARG_MODELS_AUTOLOAD') ?? true,
     apiKeys: [...keysIn(given['apiKey']), ...keysInFile(text('apiKeyFile'))],
     engine: (text('engine') ?? 'auto') as ServeFlags['engine'],
     llamaServer: text('llamaServer'),
@@ -227,13 +235,11 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
     hangTimeoutMillis: whole('hangTimeout', '--hang-timeout', 1e6) * 1000,
     killHung: given['killHung'] === true,
     maxBodyBytes: whole('maxBody', '--max-body', 1e5) * MIB || Number.MAX_SAFE_INTEGER,
-    cors: {
-      origins: text('corsOrigins') ?? DEFAULT_CORS.origins,
-      methods: text('corsMethods') ?? DEFAULT_CORS.methods,
-      headers: text('corsHeaders') ?? DEFAULT_CORS.headers,
-      credentials: given['corsCredentials'] !== false && !saysNo(process.env['LLAMA_ARG_CORS_CREDENTIALS']),
-    },
-    reusePort: given['reusePort'] === true || saysYes(process.env['LLAMA_ARG_REUSE_PORT']),
+    cors: readCors(
+      { origins: text('corsOrigins'), methods: text('corsMethods'), headers: text('corsHeaders') },
+      yesOrNo('corsCredentials', 'LLAMA_ARG_CORS_CREDENTIALS') ?? DEFAULT_CORS.credentials,
+    ),
+    reusePort: yesOrNo('reusePort', 'LLAMA_ARG_REUSE_PORT') ?? false,
     tls: readTlsFiles(text('sslKeyFile'), text('sslCertFile')),
     prefix: prefixOf(text('apiPrefix') ?? ''),
     pageDirectory: directoryOf(text('path')),
@@ -246,23 +252,10 @@ export function readServeFlags(command: Command, args: readonly string[]): Serve
   };
 }
 
-function autoloadOf(flag: string | boolean | undefined): boolean {
-  if (flag === false) return false;
-  return !saysNo(process.env['LLAMA_ARG_MODELS_AUTOLOAD']) || flag === true;
-}
-
-function saysNo(value: string | undefined): boolean {
-  return /^(?:0|false|off|disabled)$/iu.test(value ?? '');
-}
-
-function saysYes(value: string | undefined): boolean {
-  return value !== undefined && value !== '' && !saysNo(value);
-}
-
 function prefixOf(given: string): string {
   const prefix = given.replace(/\/+$/u, '');
   if (prefix === '' || /^(?:\/[\w.~-]+)+$/u.test(prefix)) return prefix;
-  throw new UsageError(`--api-prefix takes a path that begins with a slash, like /llm, not '${given}'.`);
+  throw new UsageError(`--api-prefix takes a path that begins with a slash, like /llm, not '${visibleText(given)}'.`);
 }
 
 function directoryOf(path: string | null): string | null {

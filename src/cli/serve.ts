@@ -69,9 +69,12 @@ export async function startServing(
   // With a bad one a llama-server does not even say what it is.
   if (flags.engine !== 'sim') checkChildVariables(process.env, LLAMA_SERVER_OPTIONS);
   const binaries = await BinaryCache.open(paths.binaries);
-  const { engine, sim } = await asUsage(chooseEngine({ ...engineChoice(flags, paths), binaries }));
+  const { engine, sim } = await asUsage(() => chooseEngine({ ...engineChoice(flags, paths), binaries }));
   const commandLine = childFlags(leftover, engine.options, engine.name, ours);
-  await asUsage(preparePaths(paths));
+  const access = await asUsage(() =>
+    hubAccess({ ...process.env, ...withoutSecrets(commandLine, engine.options).secrets }),
+  );
+  await asUsage(() => preparePaths(paths));
   const lock = lockOf(paths);
   if (lock === null) {
     throw new AlreadyRunning(
@@ -97,8 +100,6 @@ export async function startServing(
     const catalog = await reader.read();
     if (catalog.errors[0] !== undefined) throw new UsageError(catalog.errors[0].message);
     const probes = createProbes(probesFor({ engine, sim }, paths));
-    const { secrets } = withoutSecrets(commandLine, engine.options);
-    const access = hubAccess({ ...process.env, ...secrets });
     const supervisor = makeSupervisor(flags, paths, { engine, sim }, { reader, catalog }, access, probes);
     supervisor.notice(...leftovers);
     const page = { pageDirectory: flags.pageDirectory, uiSettings: uiSettings(commandLine) };
@@ -292,9 +293,9 @@ function logOf({ logRequests }: ServeFlags, paths: Paths, supervisor: Supervisor
 }
 
 /** What the user gave is wrong if this fails. */
-async function asUsage<T>(promise: Promise<T>): Promise<T> {
+async function asUsage<T>(run: () => T | Promise<T>): Promise<T> {
   try {
-    return await promise;
+    return await run();
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }

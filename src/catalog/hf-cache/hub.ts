@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Bytes } from '../../scheduler/units.js';
+import { quote } from '../quote.js';
 import { isRepoId } from './repo-files.js';
 
 /** Where models are downloaded from, and as whom. */
@@ -48,9 +49,15 @@ const listedFile = z.object({
   lfs: z.object({ oid: z.string().regex(/^[0-9a-f]{64}$/u), size: z.number().int().nonnegative() }).optional(),
 });
 
-/** From the variables that llama-server reads too: MODEL_ENDPOINT, else HF_ENDPOINT; HF_TOKEN. */
+/**
+ * From the variables that llama-server reads too: MODEL_ENDPOINT, else HF_ENDPOINT; HF_TOKEN. Throws an Error with one
+ * sentence for an endpoint that is no address.
+ */
 export function hubAccess(environment: Readonly<Record<string, string | undefined>>): HubAccess {
-  const endpoint = environment['MODEL_ENDPOINT'] || environment['HF_ENDPOINT'] || 'https://huggingface.co';
+  const variable = ['MODEL_ENDPOINT', 'HF_ENDPOINT'].find((name) => environment[name]);
+  const endpoint = (variable === undefined ? undefined : environment[variable]) ?? 'https://huggingface.co';
+  if (!/^https?:$/u.test(URL.parse(endpoint)?.protocol ?? ''))
+    throw new Error(`${variable ?? ''} takes an address like https://huggingface.co, not ${quote(endpoint)}.`);
   const token = environment['HF_TOKEN']?.trim() ?? '';
   // Anything else is no token of the hub, which would then refuse what anybody may have.
   return { endpoint: endpoint.replace(/\/+$/u, ''), token: /^hf_[A-Za-z0-9]+$/u.test(token) ? token : null };
