@@ -96,7 +96,7 @@ function childOptions({ options }: ModelSettings, table: OptionTable): ChildOpti
 /** The first option whose value no child would start with; null: none is known. */
 function whyRefused(options: readonly ChildOption[], table: OptionTable): string | null {
   for (const { name, value } of options) {
-    const why = typeof value === 'string' ? whyNotTaken(value, findOption(table, name)?.spec.allowed) : null;
+    const why = typeof value === 'string' ? whyNotTaken(value, findOption(table, name)?.spec) : null;
     if (why !== null) return `its option --${name} ${why}`;
   }
   return null;

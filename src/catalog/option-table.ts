@@ -1,5 +1,5 @@
 import { distance } from 'fastest-levenshtein';
-import type { AllowedValues } from './option-value.js';
+import type { AllowedValues, ValueForm } from './option-value.js';
 
 /** One option that a child understands. */
 export interface OptionSpec {
@@ -16,6 +16,8 @@ export interface OptionSpec {
   readonly negatedAliases?: readonly string[];
   /** Absent: it takes what it is given, as far as is known. */
   readonly allowed?: AllowedValues;
+  /** What it takes where that is neither a number nor one of some words, e.g. `a size like 8GiB`. */
+  readonly form?: ValueForm;
 }
 
 /** What an engine's child accepts; a preset key means what this table makes of it. */

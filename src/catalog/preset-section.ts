@@ -84,7 +84,7 @@ function unknownKey(
 function optionValue(match: OptionMatch, { key, value, line }: PresetKey, say: Say): ChildOption['value'] {
   const { spec, negated, negativeVariable } = match;
   if (spec.takesValue) {
-    const why = whyNotTaken(value, spec.allowed);
+    const why = whyNotTaken(value, spec);
     if (why !== null) say(line, `key ${quote(key)} ${why}: no model starts with it`, `key ${quote(key)} ${why}`);
     else if (value === '') say(line, `key ${quote(key)} has no value`);
     return value;

@@ -58,7 +58,7 @@ export function childFlags(
     }
     const value = inline.length > 0 ? inline.join('=') : leftover[(i += 1)];
     if (value === undefined) throw new UsageError(`${flag} needs a value.`);
-    const why = whyNotTaken(value, match.spec.allowed);
+    const why = whyNotTaken(value, match.spec);
     if (why !== null) throw new UsageError(`${flag} ${why}; no model would start with it.`);
     options.push({ name, value });
   }
@@ -69,9 +69,10 @@ export function childFlags(
  * Children read llama-server's variables too, before their flags. Throws UsageError for a value on which none would start.
  */
 export function checkChildVariables(environment: NodeJS.ProcessEnv, table: OptionTable): void {
-  for (const { env, allowed } of table) {
+  for (const option of table) {
+    const { env } = option;
     const value = env === null || isRouterOwned(env) ? undefined : environment[env];
-    const why = value === undefined ? null : whyNotTaken(value, allowed);
+    const why = value === undefined ? null : whyNotTaken(value, option);
     if (why !== null) throw new UsageError(`${env ?? ''} ${why}; no model would start with it.`);
   }
 }

@@ -1,5 +1,5 @@
 import { whatChanged } from '../../components/text/reload-report.js';
-import type { OperatorAction, SupervisorClient } from '../client/types.js';
+import type { ModelId, OperatorAction, Snapshot, SupervisorClient } from '../client/types.js';
 import { answered, clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 import { knownId } from './known-id.js';
 import { statusLine } from './status-line.js';
@@ -22,11 +22,17 @@ export async function actCommand(
     const before = await snapshotOf(client);
     const id = knownId(before, name);
     const result = await answered(client.act(action, id));
-    if (!result.ok) throw new CommandFailed(result.message);
+    if (!result.ok) throw new CommandFailed(result.message + placeOf(before, id));
     const message =
       action === 'load' || action === 'wake' ? await whenLoaded(client, before, id) : whatWasDone(action, before, id);
     return json ? JSON.stringify({ schema: 1, action, model: id, message }, null, 2) : message;
   });
+}
+
+/** Where to put right a model that cannot run as it is described. */
+function placeOf({ models }: Snapshot, id: ModelId): string {
+  const model = models.find((known) => known.id === id);
+  return model?.invalid == null || model.origin === undefined ? '' : `; it is described at ${model.origin}`;
 }
 
 /** `llm-tui stop`: stops every model and the supervisor, and waits until it has gone. */

@@ -4,9 +4,10 @@ import { findOption } from '../../src/catalog/option-table.js';
 import { whyNotTaken } from '../../src/catalog/option-value.js';
 import { readPresetText } from '../../src/catalog/preset-source.js';
 import { checkChildVariables, childFlags } from '../../src/cli/child-flags.js';
+import { SIM_OPTIONS } from '../../src/engines/sim/options.js';
 
 const why = (option: string, value: string): string | null =>
-  whyNotTaken(value, findOption(LLAMA_SERVER_OPTIONS, option)?.spec.allowed);
+  whyNotTaken(value, findOption(LLAMA_SERVER_OPTIONS, option)?.spec);
 
 describe('a value on which llama-server would not start', () => {
   it.each([
@@ -66,4 +67,25 @@ test('in a preset it has a notice with its line, and is a fault that a file unde
   ]);
   expect(faults.map(({ line }) => line)).toEqual([4]);
   expect(models.map(({ id }) => id)).toEqual(['a']);
+});
+
+describe('a value on which a simulated model would not start', () => {
+  const OURS = SIM_OPTIONS.filter(({ name }) => name.startsWith('sim-'));
+
+  it('is known of every option of its own', () => {
+    expect(OURS.filter(({ form }) => form === undefined)).toEqual([]);
+    expect(OURS.length).toBeGreaterThan(5);
+  });
+
+  it.each(OURS.map(({ name, form }) => [name, form?.name ?? '']))(
+    'is told with its line: %s takes %s',
+    (name, form) => {
+      for (const value of ['x', '-1', '8 GiBs', '1e', '']) {
+        const { notices, faults } = readPresetText('/p.ini', `[a]\n${name} = ${value}`, SIM_OPTIONS);
+        const message = `key "${name}" takes ${form}, not "${value}"`;
+        expect(notices).toEqual([{ path: '/p.ini', line: 2, message: `${message}: no model starts with it` }]);
+        expect(faults).toEqual([{ path: '/p.ini', line: 2, message }]);
+      }
+    },
+  );
 });

@@ -109,7 +109,10 @@ describe('mistakes on the command line get one clear sentence', () => {
       runProgram(['load', model, '--state-dir', served.stateDirectory], served.directory);
     expect(await load('good')).toMatchObject({ code: 0, stdout: 'good is ready\n' });
     const { code, stderr } = await load('bad');
-    expectOneSentence(stderr.replace(/^bad is .*\n/gmu, ''), /bad is failed: .*sim-size/u);
+    expectOneSentence(
+      stderr,
+      /cannot be loaded: its option --sim-size takes a size like 8GiB, not "x"; .*models\.ini:4$/mu,
+    );
     expect(code).toBe(1);
   });
 

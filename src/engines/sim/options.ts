@@ -1,26 +1,36 @@
 import type { ChildOption } from '../../catalog/entry.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import type { OptionSpec, OptionTable } from '../../catalog/option-table.js';
+import type { ValueForm } from '../../catalog/option-value.js';
 import { GIB, type Bytes, type DeviceBytes, type DeviceName } from '../../scheduler/units.js';
 import { parseBytes } from './parse-bytes.js';
-
-const SIM_NAMES = [
-  /** Memory it takes, all devices together. */
-  'sim-size',
-  'sim-load-seconds',
-  'sim-tokens-per-second',
-  /** Seconds after which a ready child crashes. */
-  'sim-fail-after',
-  'sim-measure-seconds',
-  /** `always`, `malformed`, or `until-loaded`: as long as nothing holds memory. */
-  'sim-measure-fails',
-] as const;
 
 const MEASURE_FAILURES = ['always', 'malformed', 'until-loaded'] as const;
 export type MeasureFailure = (typeof MEASURE_FAILURES)[number];
 
+/** How a simulated child should behave, and what each of that takes. */
+const SIM_FORMS = {
+  /** Memory it takes, all devices together. */
+  'sim-size': { name: 'a size like 8GiB', fits: (value) => parseBytes(value) !== null },
+  'sim-load-seconds': numberFrom(0),
+  'sim-tokens-per-second': numberFrom(0.001),
+  /** Seconds after which a ready child crashes. */
+  'sim-fail-after': numberFrom(0),
+  'sim-measure-seconds': numberFrom(0),
+  /** `always`, `malformed`, or `until-loaded`: as long as nothing holds memory. */
+  'sim-measure-fails': {
+    name: `one of ${MEASURE_FAILURES.join(', ')}`,
+    fits: (value) => MEASURE_FAILURES.some((known) => known === value),
+  },
+} as const satisfies Readonly<Record<string, ValueForm>>;
+
 /** What a preset may say about a simulated model: all that llama-server knows, and how the child should behave. */
-export const SIM_OPTIONS: OptionTable = [...LLAMA_SERVER_OPTIONS, ...SIM_NAMES.map(valueOption)];
+export const SIM_OPTIONS: OptionTable = [
+  ...LLAMA_SERVER_OPTIONS,
+  ...Object.entries(SIM_FORMS).map(([name, form]): OptionSpec => {
+    return { name, aliases: [], takesValue: true, negatable: false, env: null, form };
+  }),
+];
 
 /** Where the engine tells its children about the devices; not options, since no preset may change them. */
 export const LEDGER_VARIABLE = 'SIM_LEDGER';
@@ -50,46 +60,43 @@ const DEFAULT_CONTEXT_TOKENS = 4096;
 export function readSimSettings(options: readonly ChildOption[]): SimSettings {
   const values = new Map(options.map(({ name, value }) => [name, value]));
   const text = (
-    name: 'alias' | 'ctx-size' | 'device' | 'host' | 'port' | 'sleep-idle-seconds' | (typeof SIM_NAMES)[number],
+    name: 'alias' | 'ctx-size' | 'device' | 'host' | 'port' | 'sleep-idle-seconds' | keyof typeof SIM_FORMS,
   ): string | null => {
     const value = values.get(name);
     return typeof value === 'string' ? value : null;
   };
-  const number = (name: Parameters<typeof text>[0], otherwise: number, least: number): number => {
+  const number = (name: Parameters<typeof text>[0], otherwise: number, least = -Infinity): number => {
     const value = text(name);
     if (value === null) return otherwise;
-    const read = value.trim() === '' ? NaN : Number(value);
-    if (!Number.isFinite(read) || read < least) {
-      throw new Error(`invalid value "${value}" for --${name}: a number of at least ${least} is needed`);
-    }
-    return read;
+    if (!isNumberFrom(least, value)) throw new Error(invalid(name, value, numberFrom(least)));
+    return Number(value);
   };
-  const size = text('sim-size');
-  const sizeBytes = size === null ? DEFAULT_SIZE_BYTES : parseBytes(size);
-  if (sizeBytes === null) throw new Error(`invalid value "${size ?? ''}" for --sim-size: write it like 8GiB`);
-  const failAfter = number('sim-fail-after', -1, 0);
+  for (const [name, form] of Object.entries(SIM_FORMS)) {
+    const value = values.get(name);
+    if (typeof value === 'string' && !form.fits(value)) throw new Error(invalid(name, value, form));
+  }
+  const failAfter = number('sim-fail-after', -1);
   const sleepAfter = number('sleep-idle-seconds', -1, -1);
   const fails = text('sim-measure-fails');
   const measureFails = MEASURE_FAILURES.find((known) => known === fails) ?? null;
-  if (fails !== null && measureFails === null) {
-    throw new Error(
-      `invalid value "${fails}" for --sim-measure-fails: one of ${MEASURE_FAILURES.join(', ')} is needed`,
-    );
-  }
   return {
     host: text('host') ?? '127.0.0.1',
     port: number('port', 8080, 0),
     alias: text('alias') ?? 'simulated',
     contextTokens: number('ctx-size', DEFAULT_CONTEXT_TOKENS, 0) || DEFAULT_CONTEXT_TOKENS,
-    sizeBytes,
+    sizeBytes: parseBytes(text('sim-size') ?? '') ?? DEFAULT_SIZE_BYTES,
     devices: splitNames(text('device') ?? ''),
-    loadSeconds: number('sim-load-seconds', 2, 0),
-    tokensPerSecond: number('sim-tokens-per-second', 30, 0.001),
+    loadSeconds: number('sim-load-seconds', 2),
+    tokensPerSecond: number('sim-tokens-per-second', 30),
     failAfterSeconds: failAfter < 0 ? null : failAfter,
     sleepAfterSeconds: sleepAfter < 0 ? null : sleepAfter,
-    measureSeconds: number('sim-measure-seconds', 0.1, 0),
+    measureSeconds: number('sim-measure-seconds', 0.1),
     measureFails,
   };
+}
+
+function invalid(name: string, value: string, form: ValueForm): string {
+  return `invalid value "${value}" for --${name}: it takes ${form.name}`;
 }
 
 /** Reads a command line. Throws an Error that names what is unknown or incomplete, as llama-server does. */
@@ -129,6 +136,10 @@ function splitNames(text: string): readonly DeviceName[] {
     .filter((name) => name !== '');
 }
 
-function valueOption(name: string): OptionSpec {
-  return { name, aliases: [], takesValue: true, negatable: false, env: null };
+function numberFrom(least: number): ValueForm {
+  return { name: `a number of at least ${least}`, fits: (value) => isNumberFrom(least, value) };
+}
+
+function isNumberFrom(least: number, value: string): boolean {
+  return value.trim() !== '' && Number.isFinite(Number(value)) && Number(value) >= least;
 }

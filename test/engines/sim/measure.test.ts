@@ -42,7 +42,7 @@ describe('a measuring child of the simulated engine', () => {
     ['always', 'simulated failure, as asked for by --sim-measure-fails'],
     ['until-loaded', 'nothing is loaded yet'],
     ['malformed', 'its figures make no sense'],
-    ['sometimes', 'one of always, malformed, until-loaded is needed'],
+    ['sometimes', 'it takes one of always, malformed, until-loaded'],
   ])('fails %s, and says why', async (failure, words) => {
     const found = await runMeasurement(measurement(world(), { 'sim-measure-fails': failure }));
     expect(found).toMatchObject({ result: 'failed', error: expect.stringContaining(words) as string });

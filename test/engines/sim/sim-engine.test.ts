@@ -148,7 +148,7 @@ describe('a simulated child', () => {
   });
 
   it.each([
-    [{ 'sim-size': 'huge' }, 'bad-arguments', 'write it like 8GiB'],
+    [{ 'sim-size': 'huge' }, 'bad-arguments', 'it takes a size like 8GiB'],
     [{ 'sim-load-seconds': 'soon' }, 'bad-arguments', '--sim-load-seconds'],
     [{ device: 'CUDA7' }, 'bad-arguments', '--device CUDA7'],
     [{ 'no-such-option': '1' }, 'bad-arguments', '--no-such-option'],
