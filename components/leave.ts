@@ -75,7 +75,11 @@ export function createLeaving(
     stopAll() {
       const running = domain.getState().snapshot?.models.filter((model) => model.generation !== null).length ?? 0;
       screen.setState({ stopping: true });
-      say(screen, 'plain', `stopping ${countText(running, 'model')}; q leaves without waiting`);
+      say(
+        screen,
+        'plain',
+        `stopping ${running === 0 ? 'the supervisor' : countText(running, 'model')}; q leaves without waiting`,
+      );
       void client.stopAll().then((result) => {
         if (result.ok) {
           stopAccepted = true;

@@ -72,7 +72,7 @@ function leaveQuestion(view: ScreenView): Question {
   const stop: Choice = {
     key: 's',
     answer: 'stop-all',
-    label: `stop ${countText(running, 'model')} and the supervisor${lost}`,
+    label: `stop ${running === 0 ? '' : `${countText(running, 'model')} and `}the supervisor${lost}`,
   };
   return view.options.ownsSupervisor && offers(view, 'detach', false)
     ? {

@@ -75,7 +75,7 @@ function decisionLines(before: ScreenView, after: ScreenView): string[] {
   const fresh = after.snapshot.decisions.filter(({ number, kind }) => number > last && kind !== 'measure');
   const left = fresh.length - DECISIONS_MOST;
   return [
-    ...(left > 0 ? [`${left} more decisions, then:`] : []),
+    ...(left > 0 ? [`${left} more ${left === 1 ? 'decision' : 'decisions'}, then:`] : []),
     ...fresh.slice(-DECISIONS_MOST).map(({ at, kind, sentence }) => `${clockText(at)} ${kind}: ${sentence}`),
   ];
 }

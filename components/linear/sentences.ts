@@ -102,7 +102,7 @@ export function summary(view: ScreenView): string[] {
   const lines = [
     `llm-tui at ${view.options.hostLabel ?? supervisor.url}, engine ${supervisor.engine.name}${supervisor.engine.simulated ? ', simulated' : ''}`,
     ...devices.map((device) => deviceSentence(device, view)),
-    `${countText(models.length, 'model')}, ${running.length} running${running.length === 0 ? '' : ':'}`,
+    `${models.length === 0 ? 'no models' : countText(models.length, 'model')}, ${running.length === 0 ? 'none running' : `${running.length} running:`}`,
     ...running.map((model) => modelSentence(model, view)),
     queue.length === 0 ? 'nobody waits' : `${countText(queue.length, 'model')} waited for:`,
     ...queue.map((entry) => queueSentence(entry, view)),

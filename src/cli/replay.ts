@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { countText } from '../../components/text/format.js';
 import { JournalError } from '../journal/format.js';
 import { journalFiles } from '../journal/files.js';
 import { readJournal, type Journal } from '../journal/read.js';
@@ -127,7 +128,7 @@ function asText({ path, header }: Journal, recorded: Played, comparison: Compari
   const lines = [
     '',
     `${basename(path)}: part ${header.part} of a run of llm-tui ${header.version} since ${since}`,
-    `${events} events replayed in ${seconds.toFixed(2)} s, ${Math.round(events / Math.max(seconds, 0.001))} events/s`,
+    `${countText(events, 'event')} replayed in ${seconds.toFixed(2)} s, ${Math.round(events / Math.max(seconds, 0.001))} events/s`,
     ...(result.unfinished ? ['The journal breaks off in the middle of its last line.'] : []),
     `${comparison === null ? 'decided' : 'recorded'} (${result.recordedPolicy}): ${sayCounts(result)}`,
     ...(result.divergence === null ? [sayVerified(result)] : []),
@@ -145,7 +146,11 @@ function sayCounts({ decisions }: ReplayResult): string {
 
 function sayVerified({ verified, sameEnd }: ReplayResult): string {
   const end = sameEnd === true ? ', and so is the last state' : '';
-  return `As recorded: the decisions of all ${verified} turns that made any are the same${end}.`;
+  return `As recorded: the decisions of ${verified === 1 ? 'the one turn' : `all ${verified} turns`} that made any are the same${end}.`;
+}
+
+function wereOf(count: number): string {
+  return count === 1 ? 'was' : 'were';
 }
 
 /** What really came in stays as it was, so that a different course of things is told wrongly from some point on. */
@@ -159,8 +164,8 @@ function sayComparison({ other, difference }: Comparison): readonly string[] {
     `  recorded  ${difference.recorded === null ? 'none' : plainLine(difference.recorded)}`,
     `  instead   ${difference.other === null ? 'none' : plainLine(difference.other)}`,
     'After it this is no forecast: requests, exits and samples still come as they really came, so that',
-    `${strayEvents} events of processes that ${policy} had not started were passed over (their memory counts as external),`,
-    `and ${unanswered} processes that it had started or stopped were still waiting for an answer at the end.`,
+    `${countText(strayEvents, 'event')} of processes that ${policy} had not started ${wereOf(strayEvents)} passed over (their memory counts as external),`,
+    `and ${unanswered} ${unanswered === 1 ? 'process' : 'processes'} that it had started or stopped ${wereOf(unanswered)} still waiting for an answer at the end.`,
   ];
 }
 

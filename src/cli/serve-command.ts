@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
 import { visibleText } from '../../components/text/clean.js';
+import { whatChanged } from '../../components/text/reload-report.js';
 import type { ReloadReport } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
 import { ourWords, refuseWords } from './child-flags.js';
@@ -108,7 +109,6 @@ function hasTerminal(): boolean {
   }
 }
 
-function sayReload({ added, changed, removed, errors }: ReloadReport): string {
-  const counts = `${added.length} new, ${changed.length} changed, ${removed.length} gone`;
-  return visibleText(`models read again: ${counts}${errors.map((error) => `; ${error}`).join('')}`);
+function sayReload({ errors, ...change }: ReloadReport): string {
+  return visibleText(`models read again: ${whatChanged(change)}${errors.map((error) => `; ${error}`).join('')}`);
 }

@@ -115,7 +115,7 @@ export function onOperator(turn: Turn, event: Extract<EventBody, { type: 'operat
 function unload(turn: Turn, model: Model): void {
   const { id, stopTimeoutMillis } = model.spec;
   const inFlight = model.instance?.leases.length ?? 0;
-  const rest = inFlight > 0 ? ` once its ${inFlight} in flight have ended` : '';
+  const rest = inFlight > 0 ? ` once its ${inFlight} in flight ${inFlight === 1 ? 'has' : 'have'} ended` : '';
   note(turn, 'stop', id, `${id}: unloaded by the operator${rest}`, BY_OPERATOR);
   rejectQueued(turn, id, 'model_unloaded', `model '${id}' was unloaded by the operator`);
   drainInstance(turn, id, { kind: 'operator', action: 'unload' }, stopTimeoutMillis);

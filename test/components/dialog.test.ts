@@ -48,6 +48,21 @@ describe('a question', () => {
     expect(world.text()).toMatch(/Kill qwen3-32b at once\?\n/);
   });
 
+  it.each([
+    [0, 's stop the supervisor'],
+    [1, 's stop 1 model and the supervisor'],
+    [2, 's stop 2 models and the supervisor'],
+  ])('says what stops of %i models as a person would', (count, said) => {
+    const models = ['a', 'b'].slice(0, count).map((id) => readyModel(id, 1));
+    const world = createScreenWorld(sampleSnapshot({ models }), {
+      columns: 100,
+      rows: 30,
+      options: { ownsSupervisor: true },
+    });
+    world.press('q');
+    expect(world.text()).toContain(said);
+  });
+
   it('shows its answers rather than the size where there is not room for both', () => {
     const world = createScreenWorld(sampleSnapshot(), { columns: 40, rows: 3, options: { ownsSupervisor: true } });
     world.press('q');

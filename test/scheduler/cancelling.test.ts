@@ -68,6 +68,18 @@ describe('cancelling', () => {
   });
 });
 
+describe('unloading', () => {
+  it.each([
+    [1, 'a: unloaded by the operator once its 1 in flight has ended'],
+    [2, 'a: unloaded by the operator once its 2 in flight have ended'],
+  ])('says of %i requests that they may end', (count, said) => {
+    const stage = twoModels().load('a');
+    for (let i = 0; i < count; i += 1) stage.request('a');
+    stage.operator('unload', 'a');
+    expect(stage.decisions[0]?.sentence).toBe(said);
+  });
+});
+
 describe('withdrawing a load', () => {
   it('takes back what waits, and lets go whoever was to leave for it', () => {
     const stage = twoModels();

@@ -97,7 +97,7 @@ describe('a preset edited while three models stream', () => {
       expect(report).toMatchObject({ added: [], changed: [], removed: [] });
       expect(report.errors.join()).toMatch(said);
       expect(report.errors.join(), 'what stays is not left out').not.toMatch(/left out|\p{Cc}/u);
-      expect(served.output()).toContain(`models read again: 0 new, 0 changed, 0 gone; ${report.errors.join('; ')}\n`);
+      expect(served.output()).toContain(`models read again: nothing has changed; ${report.errors.join('; ')}\n`);
       expect((await served.snapshot()).supervisor.notices.join('\n')).toMatch(said);
     }
     rmSync(presetOf(args));
@@ -124,12 +124,12 @@ describe('a preset edited while three models stream', () => {
     await using served = await serve('--watch', ...args);
     write(presetOf(args), { a: FAST, b: { ...FAST, pin: 'true' } });
     await served.until('b is ready', (snapshot) => wordOf(snapshot, 'b') === 'ready');
-    expect(served.output()).toMatch(/^\d\d:\d\d:\d\d models read again: 1 new, 0 changed, 0 gone$/mu);
+    expect(served.output()).toMatch(/^\d\d:\d\d:\d\d models read again: 1 model added \(.+\)$/mu);
     write(presetOf(args), { a: FAST, b: FAST });
     await served.until('b is no longer pinned', ({ models }) => models.some(({ id, pinned }) => id === 'b' && !pinned));
     expect(wordOf(await served.snapshot(), 'b')).toBe('ready');
     served.process.kill('SIGHUP');
-    await until('the reload is printed', () => served.output().includes('models read again: 0 new'));
+    await until('the reload is printed', () => served.output().includes('models read again: nothing has changed'));
   });
 
   it('leaves a journal that replays to the same decisions', async () => {
