@@ -18,7 +18,7 @@ import { runMeasurement } from '../supervisor/run-measurement.js';
 import { childFlags } from './child-flags.js';
 import { targetFor, type ClientFlags } from './client-flags.js';
 import { describeMeasured } from './measure-table.js';
-import { probesFor } from './serve.js';
+import { probesFor } from './probes-for.js';
 import { measuredBySupervisor } from './wait-for-measuring.js';
 import { FailureShown, UsageError } from './usage-error.js';
 import { isWantOfMemory, sayWhoHolds } from './who-holds.js';
