@@ -11,7 +11,7 @@ import { psCommand } from './ps.js';
 import { attachCommand, screenCommand } from './screen-command.js';
 import type { SimulateOptions } from './simulate.js';
 import { addScreenFlags, readScreenFlags } from './screen-flags.js';
-import { addServeFlags } from './serve-flags.js';
+import { addServeFlags } from './describe-serve-flags.js';
 import { namingVariables } from './variables.js';
 import { VERSION } from './version.js';
 
