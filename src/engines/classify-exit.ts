@@ -13,7 +13,7 @@ export function classifyExit(evidence: ExitEvidence): ExitVerdict {
   if (asked)
     return verdict(
       'stopped',
-      signal === 'SIGKILL' ? 'killed, since it did not end when told to' : 'ended when told to',
+      signal === 'SIGKILL' ? 'killed, since it did not leave when told to' : 'left when told to',
     );
   const said = lastLines.filter((line) => !HARMLESS.test(line));
   const memory = readOutOfMemory(said);

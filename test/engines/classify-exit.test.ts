@@ -112,12 +112,12 @@ describe('a child that ends', () => {
   });
 
   it.each([
-    ['because we asked', { asked: true, exitCode: 0 }, 'stopped', 'ended when told to'],
+    ['because we asked', { asked: true, exitCode: 0 }, 'stopped', 'left when told to'],
     [
       'because we killed it',
       { asked: true, exitCode: null, signal: 'SIGKILL' },
       'stopped',
-      'killed, since it did not end when told to',
+      'killed, since it did not leave when told to',
     ],
     ['by a stranger’s kill', { exitCode: null, signal: 'SIGKILL' }, 'killed', 'SIGKILL from outside'],
     ['by a crash', { exitCode: null, signal: 'SIGSEGV' }, 'crashed', 'crashed with SIGSEGV'],
