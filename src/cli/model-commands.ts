@@ -38,6 +38,11 @@ function placeOf({ models }: Snapshot, id: ModelId): string {
 /** `llm-tui stop`: stops every model and the supervisor, and waits until it has gone. */
 export async function stopCommand(flags: ClientFlags): Promise<void> {
   await print(flags, async (client) => {
+    if (!client.source.can.has('stop')) {
+      throw new CommandFailed(
+        'a supervisor is stopped on its own machine, through its socket: llm-tui stop without --url',
+      );
+    }
     const { supervisor } = await snapshotOf(client);
     const result = await answered(client.stopAll());
     if (!result.ok) throw new CommandFailed(result.message);

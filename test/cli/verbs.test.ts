@@ -39,6 +39,11 @@ describe('the verbs of the screen, as commands', () => {
     expect((await run('unload', 'alpha')).stdout).toBe('alpha is being unloaded\n');
 
     expect(await run('reload')).toMatchObject({ code: 0, stdout: 'nothing has changed\n' });
+
+    const stopped = await run('stop');
+    expect(stopped).toMatchObject({ code: 1, stdout: '' });
+    expect(stopped.stderr).toContain('on its own machine, through its socket: llm-tui stop without --url');
+    expect((await served.snapshot()).shuttingDown).toBe(false);
   });
 
   it('show what waits as the screen does', async () => {
@@ -48,7 +53,8 @@ describe('the verbs of the screen, as commands', () => {
     const busy = served.post('/v1/completions', { model: 'first', prompt: 'x', max_tokens: 100_000 }, leaving.signal);
     await served.until('the first is busy', ({ models }) => models[0]?.requests === 1);
     const answered = served.post('/v1/completions', { model: 'second', prompt: 'x' });
-    await served.until('the second waits', ({ queue }) => queue.length === 1);
+    // Before that it may wait to be measured, and its size be unknown.
+    await served.until('the second waits for the first', ({ queue }) => queue[0]?.why.includes('busy') === true);
     const { stdout } = await runProgram(['ps', '--url', served.url], served.directory);
     expect(stdout).toMatch(/second +WAITING +CUDA0 +16\.0 +\+1/);
     const cancel = await runProgram(['cancel', 'second', '--url', served.url], served.directory);
