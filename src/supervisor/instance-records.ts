@@ -47,7 +47,7 @@ export class InstanceRecords {
     const port = command.env['LLAMA_SERVER_ROUTER_PORT'] ?? '';
     const about = { argCount: args.length, argDigest: digestOf(args), port, name };
     this.#write({ pid, startTime, boot: this.#boot, ...about });
-    return () => rmSync(this.#pathOf(pid), { force: true });
+    return () => removeRecord(this.#pathOf(pid));
   }
 
   #pathOf(pid: number): string {
@@ -84,6 +84,15 @@ export function readRecords(directory: string): {
   }
   const files = names.map((name) => join(directory, name));
   return { files, records: files.filter((file) => file.endsWith(EXTENSION)).flatMap((file) => readRecord(file) ?? []) };
+}
+
+/** One that cannot be removed stays: it names a process that is no more, which the next start sees. */
+export function removeRecord(path: string): void {
+  try {
+    rmSync(path, { force: true, recursive: true });
+  } catch {
+    // A disk that takes no records is told of where they are written; nothing that serves may end with it.
+  }
 }
 
 function readRecord(path: string): InstanceRecord | null {

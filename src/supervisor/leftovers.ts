@@ -1,9 +1,9 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readStartTime } from '../devices/process-start.js';
 import { readProcessTable, type ProcessRow } from '../devices/process-table.js';
 import { signalProcess } from '../engines/process-group.js';
 import type { Millis } from '../scheduler/units.js';
-import { bootId, digestOf, readRecords, type InstanceRecord } from './instance-records.js';
+import { bootId, digestOf, readRecords, removeRecord, type InstanceRecord } from './instance-records.js';
 
 /** Time to leave in order, */
 const TERM_MILLIS: Millis = 2000;
@@ -36,7 +36,7 @@ export async function endLeftovers(directory: string): Promise<readonly string[]
       }),
     );
   }
-  for (const file of files) rmSync(file, { force: true, recursive: true });
+  for (const file of files) removeRecord(file);
   return notices;
 }
 

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { withParentDeath } from '../../native/parent-death.js';
@@ -121,5 +121,22 @@ describe.runIf(process.platform === 'linux')('what a killed supervisor has left 
     expect(readdirSync(directory)).toEqual([`${pid}.json`]);
     forget();
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('ends nobody who serves where its record cannot be removed', async () => {
+    const command = run(STUBBORN);
+    const { pid } = await start(command);
+    const directory = join(tempTree({}), 'instances');
+    const forget = new InstanceRecords(directory, () => undefined).add(pid, command, 'a model');
+    rmSync(directory, { recursive: true });
+    writeFileSync(directory, 'a file where records were');
+    expect(forget).not.toThrow();
+  });
+
+  it.runIf(process.geteuid?.() !== 0)('is no reason not to start where a record is of somebody else', async () => {
+    const directory = tempTree({ '4711.json': '{}' });
+    chmodSync(directory, 0o500);
+    expect(await endLeftovers(directory)).toEqual([]);
+    chmodSync(directory, 0o700);
   });
 });
