@@ -1,4 +1,4 @@
-import type { Millis } from '../scheduler/units.js';
+import { LONGEST_TIMER_MILLIS, type Millis } from '../scheduler/units.js';
 import type { ChildOption } from './entry.js';
 import { isPresetOnly, isRouterOwned, PRESET_ONLY_KEYS, type PresetOnlyKey } from './known-keys.js';
 import type { ModelSettings } from './model-settings.js';
@@ -156,7 +156,9 @@ function yesOrNo(key: string, value: string, line: number, say: Say): boolean {
   return truth === true;
 }
 
-/** Milliseconds, or null for what is no number of seconds; capped where timers end (2^31 ms). */
+/** Milliseconds, or null for what is no number of seconds; capped where timers end. */
 function seconds(text: string): Millis | null {
-  return /^\d{1,12}(?:\.\d{1,3})?$/u.test(text) ? Math.min(Math.round(Number(text) * 1000), 2 ** 31 - 1) : null;
+  return /^\d{1,12}(?:\.\d{1,3})?$/u.test(text)
+    ? Math.min(Math.round(Number(text) * 1000), LONGEST_TIMER_MILLIS)
+    : null;
 }

@@ -1,5 +1,5 @@
 import { execa } from 'execa';
-import { MIB, type Bytes, type Millis } from '../scheduler/units.js';
+import { LONGEST_TIMER_MILLIS, MIB, type Bytes, type Millis } from '../scheduler/units.js';
 import { stripControls } from './control-sequences.js';
 import { drain } from './drain.js';
 import type { Command, ExitEvidence, OutputReader, OutputStream } from './engine.js';
@@ -14,8 +14,6 @@ const MAX_LOG_BYTES = MIB;
 const DEFAULT_LOG_LINES = 500;
 /** A grandchild in another process group may hold the pipes open: the exit is reported all the same. */
 const LAST_OUTPUT_MILLIS: Millis = 500;
-/** A longer timer would fire at once. */
-const LONGEST_TIMER_MILLIS: Millis = 2 ** 31 - 1;
 
 export interface SpawnChildOptions {
   readonly command: Command;

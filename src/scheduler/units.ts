@@ -4,6 +4,9 @@ export type Bytes = number;
 /** A point in time, or a length of time, in milliseconds. Points are counted from the Unix epoch. */
 export type Millis = number;
 
+/** The longest delay that `setTimeout` can count to, some 24.8 days; anything longer fires at once. */
+export const LONGEST_TIMER_MILLIS: Millis = 2 ** 31 - 1;
+
 /** A memory pool, named as ggml names it (`CUDA0`, `Vulkan1`, `RPC0`, …), or `Host` for system memory. */
 export type DeviceName = string;
 

@@ -1,10 +1,10 @@
 import type { TimerName } from '../scheduler/events.js';
-import type { Millis } from '../scheduler/units.js';
+import { LONGEST_TIMER_MILLIS, type Millis } from '../scheduler/units.js';
 
-/** setTimeout fires at once for anything longer. */
-const LONGEST_TIMEOUT_MILLIS = 2 ** 31 - 1;
-
-/** Wakes the scheduler at the times it asked for. Timers are never cancelled: a late one finds nothing to do. */
+/**
+ * Wakes the scheduler at the times it asked for: late at most, never early. Timers are never cancelled: one that nobody
+ * needs any more finds nothing to do.
+ */
 export class Timers {
   readonly #now: () => Millis;
   readonly #fire: (timer: TimerName) => void;
@@ -16,10 +16,13 @@ export class Timers {
   }
 
   arm(at: Millis, timer: TimerName): void {
-    const delay = Math.min(Math.max(0, at - this.#now()), LONGEST_TIMEOUT_MILLIS);
+    const delay = Math.min(Math.max(0, at - this.#now()), LONGEST_TIMER_MILLIS);
     const handle = setTimeout(() => {
       this.#armed.delete(handle);
-      this.#fire(timer);
+      // Node's timers count in the event loop's own time, and may be a millisecond early by another clock. The scheduler
+      // would find that it is not yet time, and never be woken again.
+      if (this.#now() < at) this.arm(at, timer);
+      else this.#fire(timer);
     }, delay);
     this.#armed.add(handle);
   }

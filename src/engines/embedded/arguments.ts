@@ -1,6 +1,6 @@
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import { findOption, nearestOption, truthOf } from '../../catalog/option-table.js';
-import type { DeviceName } from '../../scheduler/units.js';
+import { LONGEST_TIMER_MILLIS, type DeviceName } from '../../scheduler/units.js';
 import { sayOptionIgnored } from './capability-notes.js';
 import type { ContextRequest } from './model/context-size.js';
 import { ChildFailure } from './failure.js';
@@ -78,7 +78,8 @@ export function parseChildArguments(
     mlock: truth('mlock', false),
     chatTemplate: isJinja ? template : null,
     defaults: readSamplingDefaults(number),
-    sleepIdleMillis: sleepSeconds !== null && sleepSeconds > 0 ? sleepSeconds * 1000 : null,
+    sleepIdleMillis:
+      sleepSeconds !== null && sleepSeconds > 0 ? Math.min(sleepSeconds * 1000, LONGEST_TIMER_MILLIS) : null,
     notices: [
       ...ignored.map(sayOptionIgnored),
       ...(isJinja ? [] : [`--chat-template ${template} has no effect: only Jinja templates can be given here.`]),

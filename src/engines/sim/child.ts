@@ -40,7 +40,7 @@ async function main(): Promise<void> {
 
   const memory = new SimMemory(directory, devices);
   const rest = new SimRest({
-    idleMillis: settings.sleepAfterSeconds === null ? null : settings.sleepAfterSeconds * 1000,
+    idleMillis: settings.sleepAfterMillis,
     fallAsleep: () => {
       memory.hold({});
       console.log(formatProtocolLine('sleeping'));

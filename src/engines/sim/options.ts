@@ -2,7 +2,14 @@ import type { ChildOption } from '../../catalog/entry.js';
 import { LLAMA_SERVER_OPTIONS } from '../../catalog/llama-server-options.js';
 import type { OptionSpec, OptionTable } from '../../catalog/option-table.js';
 import type { ValueForm } from '../../catalog/option-value.js';
-import { GIB, type Bytes, type DeviceBytes, type DeviceName } from '../../scheduler/units.js';
+import {
+  GIB,
+  LONGEST_TIMER_MILLIS,
+  type Bytes,
+  type DeviceBytes,
+  type DeviceName,
+  type Millis,
+} from '../../scheduler/units.js';
 import { parseBytes } from './parse-bytes.js';
 
 const MEASURE_FAILURES = ['always', 'malformed', 'until-loaded'] as const;
@@ -47,8 +54,8 @@ export interface SimSettings {
   readonly loadSeconds: number;
   readonly tokensPerSecond: number;
   readonly failAfterSeconds: number | null;
-  /** Seconds without work after which it leaves memory; null: never. */
-  readonly sleepAfterSeconds: number | null;
+  /** After so long without work it leaves memory; null: never. */
+  readonly sleepAfterMillis: Millis | null;
   readonly measureSeconds: number;
   readonly measureFails: MeasureFailure | null;
 }
@@ -89,7 +96,7 @@ export function readSimSettings(options: readonly ChildOption[]): SimSettings {
     loadSeconds: number('sim-load-seconds', 2),
     tokensPerSecond: number('sim-tokens-per-second', 30),
     failAfterSeconds: failAfter < 0 ? null : failAfter,
-    sleepAfterSeconds: sleepAfter < 0 ? null : sleepAfter,
+    sleepAfterMillis: sleepAfter < 0 ? null : Math.min(sleepAfter * 1000, LONGEST_TIMER_MILLIS),
     measureSeconds: number('sim-measure-seconds', 0.1),
     measureFails,
   };
