@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tryExclusiveFile } from './exclusive-file.js';
 
@@ -10,12 +10,13 @@ export interface FileLock extends Disposable {
 
 interface Flock {
   /** 0, or the error number. */
-  readonly call: (descriptor: number) => number;
+  readonly call: (descriptor: number, operation: number) => number;
   /** The number that means "somebody else has it". */
   readonly taken: number;
 }
 
 // <sys/file.h>; the same on Linux, macOS and the BSDs.
+const LOCK_SH = 1;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
@@ -33,9 +34,29 @@ export function tryLock(path: string): FileLock | null {
   return flock === null ? tryExclusiveFile(`${path}.pid`) : lockWith(flock, path);
 }
 
+/** The pid of whoever holds that lock now; null: nobody does, or it cannot be told. Creates nothing. */
+export function lockHolder(path: string): number | null {
+  flock ??= loadFlock();
+  if (flock === null) return null;
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch {
+    return null;
+  }
+  try {
+    // What another asker holds meanwhile is shared too: only the lock itself is in the way.
+    if (flock.call(descriptor, LOCK_SH) !== flock.taken) return null;
+    const pid = Number.parseInt(readFileSync(descriptor, 'utf8'), 10);
+    return pid > 0 ? pid : null;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 function lockWith({ call, taken }: Flock, path: string): FileLock | null {
   const descriptor = openSync(path, 'a', 0o600);
-  const error = call(descriptor);
+  const error = call(descriptor, LOCK_EX);
   if (error !== 0) {
     closeSync(descriptor);
     if (error === taken) return null;
@@ -59,7 +80,10 @@ function loadFlock(): Flock | null {
     const call = koffi.load(null).func('int flock(int descriptor, int operation)') as (...numbers: number[]) => number;
     const taken = koffi.os.errno['EWOULDBLOCK'] ?? koffi.os.errno['EAGAIN'];
     if (taken === undefined) return null;
-    return { taken, call: (descriptor) => (call(descriptor, LOCK_EX | LOCK_NB) === 0 ? 0 : koffi.errno()) };
+    return {
+      taken,
+      call: (descriptor, operation) => (call(descriptor, operation | LOCK_NB) === 0 ? 0 : koffi.errno()),
+    };
   } catch {
     return null;
   }

@@ -4,8 +4,9 @@ import { connect } from '../client/connect.js';
 import type { SupervisorTarget } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
 import { pathsFor } from '../supervisor/paths.js';
-import { runningSupervisor } from './running-supervisor.js';
 import { firstSnapshot } from './first-snapshot.js';
+import { outOfReach } from './out-of-reach.js';
+import { runningSupervisor } from './running-supervisor.js';
 import { CommandFailed, UsageError } from './usage-error.js';
 
 /** How a command finds the supervisor that it talks to. */
@@ -45,7 +46,8 @@ export async function targetFor({ url, stateDir, apiKey }: ClientFlags): Promise
   const paths = pathsFor(stateDir);
   if ((await runningSupervisor(paths)) !== null) return { socketPath: paths.socket };
   if (stateDir !== null) {
-    throw new CommandFailed(`No supervisor is running for ${stateDir}; start one with llm-tui serve.`);
+    const nobody = `No supervisor is running for ${stateDir}; start one with llm-tui serve.`;
+    throw new CommandFailed((await outOfReach(paths)) ?? nobody);
   }
   return at(DEFAULT_URL);
 }
@@ -57,8 +59,9 @@ export async function clientFor(flags: ClientFlags): Promise<SupervisorClient> {
     return await answered(connect(target));
   } catch (cause) {
     const isNamed = flags.url !== null || flags.stateDir !== null;
+    if (isNamed && cause instanceof Error) throw new CommandFailed(cause.message, { cause });
     const nobody = 'No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.';
-    throw new CommandFailed(isNamed && cause instanceof Error ? cause.message : nobody, { cause });
+    throw new CommandFailed((await outOfReach(pathsFor(null))) ?? nobody, { cause });
   }
 }
 

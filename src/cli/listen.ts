@@ -49,7 +49,8 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
   }
 }
 
-function answers(path: string): Promise<boolean> {
+/** Whether anybody listens on the socket, however busy. */
+export function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {

@@ -14,6 +14,7 @@ import { preparePaths, type Paths } from '../supervisor/paths.js';
 import { writeAtomically } from '../supervisor/write-atomically.js';
 import { checkChildVariables, childFlags, type OurWords } from './child-flags.js';
 import { openServing, type Serving } from './open-serving.js';
+import { outOfReach } from './out-of-reach.js';
 import { probesFor } from './probes-for.js';
 import type { ServeFlags } from './serve-flags.js';
 import { supervisorFor } from './supervisor-for.js';
@@ -47,7 +48,8 @@ export async function startServing(
   const lock = lockOf(paths);
   if (lock === null) {
     throw new AlreadyRunning(
-      `A supervisor is already running for ${paths.stateDirectory}; use llm-tui attach, or choose another --state-dir.`,
+      (await outOfReach(paths)) ??
+        `A supervisor is already running for ${paths.stateDirectory}; use llm-tui attach, or choose another --state-dir.`,
     );
   }
   try {

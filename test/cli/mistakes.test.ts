@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -90,6 +90,26 @@ describe('mistakes on the command line get one clear sentence', () => {
     const { code, stderr } = await runProgram(args, served.directory);
     expectOneSentence(stderr, /A supervisor is already running for .*; use llm-tui attach/u);
     expect(code).toBe(1);
+  });
+
+  it.skipIf(process.platform === 'win32').each([
+    { how: 'another runtime directory', elsewhere: true },
+    { how: 'a runtime directory that was emptied', elsewhere: false },
+  ])('a supervisor that is out of reach: $how', async ({ elsewhere }) => {
+    await using served = await serve('--engine', 'sim');
+    const { pid } = (await served.snapshot()).supervisor;
+    if (!elsewhere) rmSync(join(served.directory, 'llm-tui'), { recursive: true });
+    const environment = elsewhere ? { XDG_RUNTIME_DIR: temporaryDirectory() } : {};
+    const known = ['--state-dir', served.stateDirectory];
+    for (const args of [['ps'], ['stop'], ['serve', '--port', '0', '--engine', 'sim']]) {
+      const { code, stderr } = await runProgram([...args, ...known], served.directory, environment);
+      expectOneSentence(
+        stderr,
+        new RegExp(`A supervisor \\(pid ${pid}\\) has .*; reach it with --url, or end it with`, 'u'),
+      );
+      expect(code).toBe(1);
+    }
+    expect((await runProgram(['ps', '--url', served.url], served.directory, environment)).code).toBe(0);
   });
 
   it('a supervisor that is stopped', async () => {

@@ -1,10 +1,10 @@
 import { execa } from 'execa';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tryExclusiveFile } from '../../native/exclusive-file.js';
-import { tryLock } from '../../native/flock.js';
+import { lockHolder, tryLock } from '../../native/flock.js';
 
 const temporary = (): string => join(mkdtempSync(join(tmpdir(), 'lock-')), 'serve.lock');
 
@@ -50,6 +50,22 @@ it('a lock comes back when its holder is killed', async () => {
   using lock = tryLock(path);
   expect(lock).not.toBeNull();
 });
+
+it.skipIf(process.platform === 'win32')(
+  'a lock names its holder while there is one, and none is made by asking',
+  () => {
+    const path = temporary();
+    expect(lockHolder(path)).toBeNull();
+    expect(existsSync(path)).toBe(false);
+    const lock = tryLock(path);
+    expect(lockHolder(path)).toBe(process.pid);
+    lock?.release();
+    expect(readFileSync(path, 'utf8'), 'what the last holder has left').toBe(`${process.pid}\n`);
+    expect(lockHolder(path)).toBeNull();
+    using next = tryLock(path);
+    expect(next, 'asking holds nothing').not.toBeNull();
+  },
+);
 
 it('an exclusive file of a process that has gone is taken over', async () => {
   const path = temporary();
