@@ -39,6 +39,7 @@ export class CatalogDesk {
   /** What was to be said of the catalog when it was read last. */
   #lines: readonly string[];
   #hasBegun = false;
+  #absentPins: readonly ModelId[] = [];
   /** There are others than those that models were laid out on. */
   #devicesChanged = false;
 
@@ -66,8 +67,14 @@ export class CatalogDesk {
     this.#hasBegun = true;
     this.#devicesChanged = false;
     const startup = this.#book.entries().filter(({ loadOnStartup }) => loadOnStartup);
-    const { dispatch } = this.#options;
-    dispatch({ type: 'catalog', models: this.#specs(), pins, startup: startup.map(({ id }) => id) });
+    const models = this.#specs();
+    const event = { type: 'catalog', models, pins: this.#heldPins(pins, models) } as const;
+    this.#options.dispatch({ ...event, startup: startup.map(({ id }) => id) });
+  }
+
+  /** The operator's pins of models that are in no source now: they hold again once one has them. */
+  get absentPins(): readonly ModelId[] {
+    return this.#absentPins;
   }
 
   /** Reads the sources of models again. What would be started the same way keeps running. */
@@ -110,7 +117,8 @@ export class CatalogDesk {
     this.#book.replace(catalog.entries);
     const models = this.#specs();
     const change = changeBetween(before, models);
-    if (!before.shuttingDown) dispatch({ type: 'catalog', models, pins: operatorsPins(before) });
+    const pins = this.#heldPins(operatorsPins(before), models);
+    if (!before.shuttingDown) dispatch({ type: 'catalog', models, pins });
     const lines = linesOf(catalog);
     notice(...newLines(this.#lines, lines));
     this.#lines = lines;
@@ -119,6 +127,14 @@ export class CatalogDesk {
     const report = { ...change, errors: catalog.errors.map(({ message }) => message) };
     this.#reloads.tell(report);
     return report;
+  }
+
+  /** Of the pins known till now those of these models; the others are kept until theirs are back. */
+  #heldPins(pins: readonly ModelId[], models: readonly ModelSpec[]): readonly ModelId[] {
+    const listed = new Set(models.map(({ id }) => id));
+    const all = [...new Set([...pins, ...this.#absentPins])];
+    this.#absentPins = all.filter((id) => !listed.has(id));
+    return all.filter((id) => listed.has(id));
   }
 
   #specs(): readonly ModelSpec[] {

@@ -186,7 +186,7 @@ export class Supervisor {
         onErrors: (errors) => this.#board.takeDeviceErrors(errors),
       }),
       hangUp: (generation) => this.#hangUps.tell(generation),
-      savePins: (pins) => this.#pins.save(pins),
+      savePins: (pins) => this.#pins.save([...pins, ...this.#catalog.absentPins]),
     };
     this.#childWatch = watchChildren({ limits: options.limits, book, children, state, dispatch });
     this.#learning = new ContextLearning({

@@ -132,6 +132,28 @@ describe('a preset edited while three models stream', () => {
     await until('the reload is printed', () => served.output().includes('models read again: nothing has changed'));
   });
 
+  it("keeps the operator's pins of models that are away, whatever is pinned and restarted meanwhile", async () => {
+    const args = simulated('CUDA0=24GiB', { a: FAST, b: FAST, c: FAST });
+    const pinned = ({ models }: Snapshot): readonly string[] => models.filter((m) => m.pinned).map(({ id }) => id);
+    await using served = await serve(...args);
+    for (const model of ['a', 'b']) await served.post('/supervisor/pin', { model });
+    write(presetOf(args), { c: FAST });
+    await reload(served);
+    await served.post('/supervisor/pin', { model: 'c' });
+    write(presetOf(args), { a: FAST, c: FAST });
+    await reload(served);
+    expect(pinned(await served.snapshot())).toEqual(['a', 'c']);
+    await served.until('it is loaded again', (snapshot) => wordOf(snapshot, 'a') === 'ready');
+    await served.post('/supervisor/unpin', { model: 'c' });
+    served.process.kill('SIGTERM');
+    await new Promise((resolve) => served.process.once('exit', resolve));
+    await using next = await serve('--state-dir', served.stateDirectory, ...args);
+    await next.until('a is pinned from the start', (snapshot) => pinned(snapshot).join() === 'a');
+    write(presetOf(args), { a: FAST, b: FAST, c: FAST });
+    await reload(next);
+    expect(pinned(await next.snapshot())).toEqual(['a', 'b']);
+  });
+
   it('leaves a journal that replays to the same decisions', async () => {
     const args = simulated('CUDA0=24GiB', { a: FAST, b: FAST });
     await using served = await serve(...args);
