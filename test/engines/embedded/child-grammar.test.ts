@@ -124,6 +124,23 @@ describe('an answer in a given form', () => {
       { json_schema: { type: 'array', minItems: 5, maxItems: 2 } },
       /"maxItems".*"minItems"/u,
     ],
+    [
+      'a schema that refers to itself',
+      { json_schema: { $ref: '#' } },
+      /'json_schema': "\$ref" .* leads back to itself/u,
+    ],
+    [
+      'schemas that refer to each other',
+      {
+        json_schema: { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ $ref: '#/$defs/a' }] } } },
+      },
+      /"\$ref" at '.+' leads back to itself, with no value in between/u,
+    ],
+    [
+      'a schema whose grammar cannot be read',
+      { response_format: schemaFormat({ type: 'string', pattern: '^(|a)+$' }) },
+      /'response_format.json_schema.schema' cannot be read; it is too complex/u,
+    ],
     ['a grammar nested without end', { grammar: `root ::= ${'('.repeat(50_000)}` }, /'grammar' nests/u],
     ['two forms at once', { grammar: 'root ::= "a"', json_schema: {} }, /Only one of/u],
   ])('is refused in one sentence for %s', async (_, fields, message) => {

@@ -29,8 +29,8 @@ export async function generate(
   const { prompt, sampling, calls } = request;
   checkLength(generator, prompt.length);
   const grammars: Grammars = {
-    text: sampling.grammar === null ? null : await compileGrammar(generator.loaded, sampling.grammar, 'grammar'),
-    calls: calls === null ? null : await compileGrammar(generator.loaded, calls.grammar, 'tools'),
+    text: sampling.grammar === null ? null : await compileGrammar(generator.loaded, sampling.grammar),
+    calls: calls === null ? null : await compileGrammar(generator.loaded, { text: calls.grammar, field: 'tools' }),
   };
   const slots = await generator.pool.acquire(prompt, sampling.choices, signal);
   // One choice that fails must not leave the others running.

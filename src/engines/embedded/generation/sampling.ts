@@ -4,7 +4,7 @@ import { findUnsupportedField, sayRefused } from '../capability-notes.js';
 import type { GenerationFields } from '../http/generation-fields.js';
 import { HttpError } from '../http/http-error.js';
 import type { Library } from '../model/library.js';
-import { readResponseGrammar } from '../grammar/response-grammar.js';
+import { readResponseGrammar, type RequestGrammar } from '../grammar/response-grammar.js';
 import type { SamplingDefaults } from './sampling-defaults.js';
 
 /** How the next token is chosen, and when to stop. */
@@ -18,7 +18,7 @@ export interface Sampling {
   readonly maxTokens: number | null;
   readonly stop: readonly string[];
   /** GBNF, or null for free text. */
-  readonly grammar: string | null;
+  readonly grammar: RequestGrammar | null;
   /** Whether what an earlier request left in the sequence may be used again. */
   readonly cachePrompt: boolean;
 }

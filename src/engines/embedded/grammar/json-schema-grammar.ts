@@ -21,6 +21,8 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   array: ['items', 'prefixItems', 'minItems', 'maxItems'],
 };
 const TYPES = Object.keys(KEYWORDS);
+/** What stands between a schema and one within a value of it. */
+const WITHIN: ReadonlySet<string> = new Set(['properties', 'additionalProperties', 'prefixItems', 'items']);
 const MOST_RULES = 5000;
 const DEEPEST = 64;
 
@@ -39,6 +41,8 @@ export function grammarForSchema(schema: unknown): string {
  */
 export function addSchemaRules(rules: Rules, schema: unknown, prefix: string): string {
   const references = new Map<string, string>();
+  /** References that are being followed, and how deep they stand. */
+  const followed = new Map<string, number>();
   let created = 0;
 
   const define = (expression: string): string => {
@@ -81,15 +85,19 @@ export function addSchemaRules(rules: Rules, schema: unknown, prefix: string): s
     only(node, ['$ref'], where);
     const reference = String(node['$ref']);
     const known = references.get(reference);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      const since = followed.get(reference);
+      if (since === undefined || where.slice(since).some((part) => WITHIN.has(part))) return known;
+      throw new SchemaError(`"$ref" ${at(where)} leads back to itself, with no value in between.`);
+    }
     const target = resolve(schema, reference);
     if (target === undefined)
       throw new SchemaError(`"$ref" ${at(where)} points to '${reference}', which is not there.`);
     const name = define('');
     references.set(reference, name);
-    const found = visit(target, [...where, '$ref']);
-    if (found === name) throw new SchemaError(`"$ref" ${at(where)} points to itself.`);
-    rules.set(name, found);
+    followed.set(reference, where.length);
+    rules.set(name, visit(target, [...where, '$ref']));
+    followed.delete(reference);
     return name;
   };
 

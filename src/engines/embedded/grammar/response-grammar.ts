@@ -10,11 +10,17 @@ const LONGEST_GRAMMAR_CHARS = 256 * 1024;
 /** llama.cpp reads groups recursively: deeper ones could exhaust its stack. */
 const DEEPEST_GROUP = 200;
 
+/** A grammar (GBNF), and the field of the request that it comes from. */
+export interface RequestGrammar {
+  readonly text: string;
+  readonly field: string;
+}
+
 /**
- * The grammar (GBNF) that an answer has to follow, or null for free text: `response_format`, or llama-server's
+ * The grammar that an answer has to follow, or null for free text: `response_format`, or llama-server's
  * `json_schema` and `grammar`. Throws HttpError 400 for more than one of them, and for what cannot be enforced.
  */
-export function readResponseGrammar(request: GenerationFields): string | null {
+export function readResponseGrammar(request: GenerationFields): RequestGrammar | null {
   const { response_format: format, json_schema: schema, grammar } = request;
   const asked = [format != null && format.type !== 'text', schema != null, grammar != null && grammar !== ''];
   if (asked.filter(Boolean).length > 1) {
@@ -27,7 +33,9 @@ export function readResponseGrammar(request: GenerationFields): string | null {
     case 'text':
       return null;
     case 'json_object':
-      return format.schema == null ? JSON_OBJECT_GRAMMAR : fromSchema(format.schema, 'response_format.schema');
+      return format.schema == null
+        ? { text: JSON_OBJECT_GRAMMAR, field: 'response_format' }
+        : fromSchema(format.schema, 'response_format.schema');
     case 'json_schema':
       return fromSchema(format.json_schema?.schema ?? null, 'response_format.json_schema.schema');
     default:
@@ -35,37 +43,29 @@ export function readResponseGrammar(request: GenerationFields): string | null {
   }
 }
 
-/**
- * Hands a grammar to llama.cpp. Throws HttpError 400 when it cannot be read.
- * @param field of the request that it comes from
- */
-export async function compileGrammar(
-  { model }: LoadedModel,
-  grammar: string,
-  field: 'grammar' | 'tools',
-): Promise<LlamaGrammar> {
+/** Hands a grammar to llama.cpp. Throws HttpError 400 when it cannot be read. */
+export async function compileGrammar({ model }: LoadedModel, { text, field }: RequestGrammar): Promise<LlamaGrammar> {
   try {
-    if (hasEndlessRepetition(grammar)) throw new SchemaError('it repeats without end');
-    return await model.llama.createGrammar({ grammar });
+    if (hasEndlessRepetition(text)) throw new SchemaError('it repeats without end');
+    return await model.llama.createGrammar({ grammar: text });
   } catch {
-    const why = {
-      grammar: "it must be GBNF with a rule 'root' and without left recursion",
-      tools: 'it is too complex',
-    };
-    throw new HttpError(400, `'${field}' cannot be read; ${why[field]}.`);
+    // Of any other field it was written here.
+    const isOwn = field === 'grammar';
+    const why = isOwn ? "it must be GBNF with a rule 'root' and without left recursion" : 'it is too complex';
+    throw new HttpError(400, `'${field}' cannot be read; ${why}.`);
   }
 }
 
-function fromSchema(schema: unknown, field: string): string {
+function fromSchema(schema: unknown, field: string): RequestGrammar {
   try {
-    return grammarForSchema(schema);
+    return { text: grammarForSchema(schema), field };
   } catch (error) {
     if (error instanceof SchemaError) throw new HttpError(400, `'${field}': ${error.message}`);
     throw error;
   }
 }
 
-function checkGrammar(grammar: string): string {
+function checkGrammar(grammar: string): RequestGrammar {
   if (grammar.length > LONGEST_GRAMMAR_CHARS) {
     throw new HttpError(400, `'grammar' is longer than ${LONGEST_GRAMMAR_CHARS} characters.`);
   }
@@ -75,5 +75,5 @@ function checkGrammar(grammar: string): string {
     else if (character === ')') depth -= 1;
     if (depth > DEEPEST_GROUP) throw new HttpError(400, `'grammar' nests groups more than ${DEEPEST_GROUP} deep.`);
   }
-  return grammar;
+  return { text: grammar, field: 'grammar' };
 }

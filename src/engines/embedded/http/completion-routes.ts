@@ -31,8 +31,11 @@ export async function answerChat(service: Service, body: unknown, response: Serv
   await answer(service, fields, response, ({ template, loaded: { model } }) => {
     const chat = template.render(fields, tools?.shown ?? []);
     const calls = planCalls(model, chat, tools);
+    const { grammar } = asked;
     const sampling =
-      calls === null || asked.grammar === null ? asked : { ...asked, grammar: allowCalls(asked.grammar, calls) };
+      calls === null || grammar === null
+        ? asked
+        : { ...asked, grammar: { ...grammar, text: allowCalls(grammar.text, calls) } };
     const prompt = calls?.begun === true ? [...chat.tokens, ...calls.open] : chat.tokens;
     const stopStrings = [...sampling.stop, ...chat.stopStrings];
     return {
