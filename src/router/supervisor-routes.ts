@@ -82,7 +82,8 @@ async function operate(exchange: Exchange, context: RouterContext, action: Opera
   const { supervisor } = context;
   const { response } = exchange;
   const { model: name, request } = await readCommand(exchange, context);
-  if (action === 'cancel' && name === undefined && (typeof request === 'string' || typeof request === 'number')) {
+  // Whoever names its model besides means this one still, and not all of that model's.
+  if (action === 'cancel' && (typeof request === 'string' || typeof request === 'number')) {
     return cancelOne(exchange, supervisor, String(request));
   }
   const entry = typeof name === 'string' ? supervisor.resolve(name) : null;

@@ -81,6 +81,12 @@ describe.skipIf(hasDriver)('doctor', () => {
     );
   });
 
+  it('goes on after words of the driver that are a whole sentence', async () => {
+    const script = `echo 'NVIDIA-SMI has failed. Make sure that the latest NVIDIA driver is running.'; exit 9`;
+    const { stdout } = await doctor([], withSmi({ script }));
+    expect(stdout).toMatch(/nvidia-smi: NVIDIA-SMI has failed\..* driver is running; nothing is loaded there/u);
+  });
+
   it('fails where the port is taken, and says by whom', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());

@@ -42,6 +42,8 @@ describe('a request that the operator cancels', () => {
     const { requests } = await served.snapshot();
     expect(requests).toMatchObject([{ id: 'r3', model: 'model', kind: '/v1/chat/completions', waiting: false }]);
     expect(requests?.[0]?.client).toMatch(/^127\.0\.0\.1:\d+$/u);
+    const another = { model: 'model', request: 'r2' };
+    expect((await served.post('/supervisor/cancel', another)).status, 'it spares the others').toBe(404);
     expect((await served.post('/supervisor/cancel', { request: 'r3' })).status).toBe(200);
     const text = await stream.text();
     expect(text.split('\n\n').at(-2)).toContain('"code":"request_cancelled"');
