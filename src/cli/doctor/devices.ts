@@ -42,7 +42,8 @@ export async function lookAtDevices(
       findings: [
         ...devices.flatMap(findingsOf),
         ...failures.map(({ devices: names, message, lasting = false }) => {
-          const text = names.length === 0 ? message : `${message.replace(/\.$/u, '')}; ${lasting ? WITHOUT_PROBE : MEANWHILE}`;
+          const text =
+            names.length === 0 ? message : `${message.replace(/\.$/u, '')}; ${lasting ? WITHOUT_PROBE : MEANWHILE}`;
           return found(names.join(', ') || 'probe', 'warn', text, adviceFor(message));
         }),
         ...(gpus.length === 0 && failures.length === 0 ? [noGpu(probes.absent(), pciDirectory)] : []),
