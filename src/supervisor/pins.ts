@@ -20,8 +20,10 @@ export class PinStore {
     let text: string;
     try {
       text = await readFile(this.#path, 'utf8');
-    } catch {
-      return { pins: [], notice: null };
+    } catch (error) {
+      const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      const why = error instanceof Error ? error.message : String(error);
+      return { pins: [], notice: missing ? null : `${this.#path} cannot be read (${why}); nothing is pinned by it` };
     }
     try {
       return { pins: pinsFile.parse(JSON.parse(text)).pins, notice: null };
