@@ -68,7 +68,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a sample from before an exit confirms nothing',
     file: 'samples.ts',
-    find: `takenAt < release.exitedAt ? release.held : stillHeld`,
+    find: `takenAt <= release.exitedAt ? release.held : stillHeld`,
     replace: 'stillHeld',
   },
   {
@@ -386,5 +386,11 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'measure.ts',
     find: `  holdAfterMeasuring(turn, measuring);\n`,
     replace: '',
+  },
+  {
+    guard: 'what one measuring child leaves behind is not taken for another’s',
+    file: 'measure.ts',
+    find: `const generation = -measurings;`,
+    replace: 'const generation = -1;',
   },
 ];

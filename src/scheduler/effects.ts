@@ -46,7 +46,13 @@ export type Effect =
   /** Ask an idle instance to leave memory now; `sleeping` or `parked` of the same generation answers, if it does. */
   | { readonly type: 'park'; readonly model: ModelId; readonly generation: number }
   /** Find out what a model needs, without allocating it; `measured` answers. */
-  | { readonly type: 'measure'; readonly model: ModelId; readonly fingerprint: string }
+  | {
+      readonly type: 'measure';
+      readonly model: ModelId;
+      readonly fingerprint: string;
+      /** By which readings name the child. */
+      readonly generation: number;
+    }
   | { readonly type: 'cancel-measure'; readonly model: ModelId; readonly fingerprint: string }
   /** What was learnt of a model, to be kept over restarts. */
   | {

@@ -36,12 +36,10 @@ export interface ProbeFailure {
   readonly lasting?: boolean;
 }
 
-/** The generation by which readings name the child that measures a model; instances begin at 1. */
-export const MEASURING_GENERATION = 0;
-
 /** Memory that a probe attributes to the process tree of one of our instances, or of a measuring child. */
 export interface InstanceReading {
   readonly model: ModelId;
+  /** Of an instance, from 1 on; or of a measuring child, from -1 down. */
   readonly generation: number;
   readonly resident: DeviceBytes;
 }

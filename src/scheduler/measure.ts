@@ -2,7 +2,7 @@ import { believable, bytesOn, largerOf } from './amounts.js';
 import type { EventBody, TimerName } from './events.js';
 import { sayAmounts } from './explain.js';
 import { ledgerOf, limitsLoads, passingRoomBytes, sameDeviceSet, type Ledger } from './ledger.js';
-import { forgetMeasuring, holdAfterMeasuring } from './releases.js';
+import { holdAfterMeasuring } from './releases.js';
 import { takeReports } from './reports.js';
 import { runningOf } from './running.js';
 import type { Measuring, Model, Placement, State } from './state.js';
@@ -105,15 +105,18 @@ export function roomLackingFor(
 function measure(turn: Turn, { spec }: Model): void {
   const { id, fingerprint, measureClaim } = spec;
   const since = turn.state.now;
-  forgetMeasuring(turn, id);
+  const measurings = (turn.state.measurings ?? 0) + 1;
+  const generation = -measurings;
+  turn.state.measurings = measurings;
   turn.state.measuring = {
     model: id,
+    generation,
     fingerprint,
     since,
     ...(measureClaim === undefined ? {} : { claim: measureClaim }),
   };
   patchModel(turn, id, { measure: 'measuring' });
-  turn.effects.push({ type: 'measure', model: id, fingerprint });
+  turn.effects.push({ type: 'measure', model: id, fingerprint, generation });
   const timer = { kind: 'measure-limit', model: id, fingerprint, since } as const;
   turn.effects.push({ type: 'arm-timer', at: since + turn.state.settings.measureLimitMillis, timer });
 }

@@ -1,5 +1,5 @@
 import { bytesOn } from './amounts.js';
-import { MEASURING_GENERATION, type DeviceReading } from './events.js';
+import type { DeviceReading } from './events.js';
 import type { Instance, Measuring, Release, State } from './state.js';
 import type { Turn } from './turn.js';
 import type { DeviceBytes, ModelId } from './units.js';
@@ -26,9 +26,8 @@ export function holdUntilReleased(turn: Turn, { model, generation, pid, claim, r
  * The same for the child that measured: what it leaves behind for a moment is nobody else's, and no reason to call a model
  * too large. Only where processes can be told apart, since it may have taken less than it was counted for.
  */
-export function holdAfterMeasuring(turn: Turn, { model, claim = {} }: Measuring): void {
+export function holdAfterMeasuring(turn: Turn, { model, generation = 0, claim = {} }: Measuring): void {
   const told = Object.entries(claim).filter(([device]) => turn.state.devices[device]?.sample?.attributed === true);
-  const generation = MEASURING_GENERATION;
   holdUntilReleased(turn, { model, generation, pid: null, claim: Object.fromEntries(told), resident: {} });
 }
 
@@ -64,11 +63,5 @@ export function releasesAsSeen({ releases, devices }: Pick<State, 'releases' | '
 
 /** True for what an instance has left behind, and not a child that measured. */
 export function isOfInstance({ generation }: Release): boolean {
-  return generation !== MEASURING_GENERATION;
-}
-
-/** A child that measures a model again is counted itself; what is left of the one before is then as good as others'. */
-export function forgetMeasuring(turn: Turn, model: ModelId): void {
-  const isOld = (release: State['releases'][number]): boolean => release.model === model && !isOfInstance(release);
-  if (turn.state.releases.some(isOld)) turn.state.releases = turn.state.releases.filter((other) => !isOld(other));
+  return generation > 0;
 }

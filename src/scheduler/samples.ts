@@ -1,5 +1,5 @@
 import { believable, bytesOn, isAmount, largerOf, sameAmounts, sumOf } from './amounts.js';
-import { MEASURING_GENERATION, type DeviceReading, type EventBody } from './events.js';
+import type { DeviceReading, EventBody } from './events.js';
 import { sayAmounts, sayDuration } from './explain.js';
 import { tellGrowth } from './growth.js';
 import { ledgerOf, sameDeviceSet } from './ledger.js';
@@ -45,7 +45,8 @@ type Residency = ReadonlyMap<string, DeviceBytes>;
 function residencyOf(turn: Turn, event: SampleEvent): Residency {
   const known = new Set<string>(turn.state.releases.map((release) => keyOf(release.model, release.generation)));
   for (const [id, instance] of runningOf(turn.state)) known.add(keyOf(id, instance.generation));
-  if (turn.state.measuring !== null) known.add(keyOf(turn.state.measuring.model, MEASURING_GENERATION));
+  const { measuring } = turn.state;
+  if (measuring !== null) known.add(keyOf(measuring.model, measuring.generation ?? 0));
   const residency = new Map<string, DeviceBytes>();
   for (const reading of event.instances) {
     const key = keyOf(reading.model, reading.generation);
@@ -71,7 +72,7 @@ function addDevice(turn: Turn, reading: DeviceReading): void {
 /** A measuring child is counted for no less than it is seen to hold. */
 function updateMeasuring(turn: Turn, residency: Residency): void {
   const { measuring } = turn.state;
-  const seen = measuring === null ? undefined : residency.get(keyOf(measuring.model, MEASURING_GENERATION));
+  const seen = measuring === null ? undefined : residency.get(keyOf(measuring.model, measuring.generation ?? 0));
   if (measuring === null || seen === undefined) return;
   const claim = largerOf(measuring.claim ?? {}, seen);
   if (!sameAmounts(claim, measuring.claim ?? {})) turn.state.measuring = { ...measuring, claim };
@@ -154,7 +155,7 @@ function confirmReleases(turn: Turn, takenAt: Millis, readings: readonly DeviceR
   if (turn.state.releases.length === 0) return;
   const kept: Release[] = [];
   for (const release of turn.state.releases) {
-    const held = takenAt < release.exitedAt ? release.held : stillHeld(turn, release, readings, residency);
+    const held = takenAt <= release.exitedAt ? release.held : stillHeld(turn, release, readings, residency);
     if (Object.keys(held).length > 0) {
       kept.push({ ...release, held });
       continue;

@@ -284,9 +284,11 @@ export interface Release {
   readonly usedBefore: DeviceBytes;
 }
 
-/** The child that measures; it has no generation, and no two live at once. */
+/** The child that measures; no two live at once. */
 export interface Measuring {
   readonly model: ModelId;
+  /** From -1 down, each used once, so that what one leaves behind is never taken for another's. Absent in older journals. */
+  readonly generation?: number;
   readonly fingerprint: string;
   readonly since: Millis;
   /** What it takes where it measures, or was seen to hold there if that is more. Absent in older journals. */
@@ -310,6 +312,8 @@ export interface State {
   /** Models to be measured, in order, without the one that is being measured. */
   readonly measureQueue: readonly ModelId[];
   readonly measuring: Measuring | null;
+  /** How many children have begun to measure. Absent in older journals. */
+  readonly measurings?: number;
   readonly nextGeneration: number;
   readonly nextDecision: number;
   /** The latest decisions, oldest first, bounded. */

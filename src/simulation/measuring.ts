@@ -10,28 +10,26 @@ export class Measuring {
   readonly #hub: Hub;
   readonly #modelById: (id: ModelId) => SimModel | null;
   readonly #cancelled = new Set<number>();
-  #started = 0;
-  #running: { readonly number: number; readonly model: ModelId } | null = null;
+  /** The models of all that were ever started, by generation. */
+  readonly #all = new Map<number, ModelId>();
 
   constructor(hub: Hub, modelById: (id: ModelId) => SimModel | null) {
     this.#hub = hub;
     this.#modelById = modelById;
   }
 
-  measure({ model: id, fingerprint }: Extract<Effect, { type: 'measure' }>): void {
+  measure({ model: id, fingerprint, generation }: Extract<Effect, { type: 'measure' }>): void {
     const { after, fault, random, tell } = this.#hub;
-    this.#started += 1;
-    const number = this.#started;
-    this.#running = { number, model: id };
+    this.#all.set(generation, id);
     const model = this.#modelById(id);
-    const hasRoom = this.#take(number, model?.measure.takes ?? {});
+    const hasRoom = this.#take(generation, model?.measure.takes ?? {});
     if (fault('measureSilent')) return;
     const fails = model === null || !hasRoom || fault('measureFails');
     const isAbsurd = fault('measureAbsurd');
     after(model?.measure.millis ?? 0, () => {
-      this.#end(number);
+      if (!this.#cancelled.has(generation)) this.#end(generation);
       // One that is stopped may have answered already.
-      if (this.#cancelled.has(number) && !fault('saysLate')) return;
+      else if (!fault('saysLate')) return;
       const placements = fails ? null : isAbsurd ? random.pick(ABSURD) : measuredPlacements(model);
       const reason = fails ? 'it ended without a result' : '';
       tell({ type: 'measured', model: id, fingerprint, placements, reports: reportsOf(this.#hub.pools), reason });
@@ -39,32 +37,28 @@ export class Measuring {
   }
 
   cancel({ model }: Extract<Effect, { type: 'cancel-measure' }>): void {
-    if (this.#running?.model !== model) return;
-    this.#cancelled.add(this.#running.number);
-    this.#end(this.#running.number);
+    const latest = [...this.#all.keys()].at(-1);
+    if (latest === undefined || this.#all.get(latest) !== model) return;
+    this.#cancelled.add(latest);
+    this.#end(latest);
   }
 
-  /** The model that a process measures, by the number under which devices know it; null: it measures none. */
-  modelOf(process: number): ModelId | null {
-    return this.#running !== null && process === processOf(this.#running.number) ? this.#running.model : null;
+  /** The model that a process measures, or measured, which still has memory somewhere. */
+  modelOf(generation: number): ModelId | null {
+    return this.#all.get(generation) ?? null;
   }
 
   /** False when some device has no room for it. */
-  #take(number: number, bytes: DeviceBytes): boolean {
+  #take(generation: number, bytes: DeviceBytes): boolean {
     const taken = Object.entries(bytes).map(([name, amount]) => {
-      return this.#hub.pools.get(name)?.allocate(processOf(number), amount) ?? true;
+      return this.#hub.pools.get(name)?.allocate(generation, amount) ?? true;
     });
     return taken.every(Boolean);
   }
 
-  #end(number: number): void {
-    for (const pool of this.#hub.pools.values()) pool.abandon(processOf(number));
+  #end(generation: number): void {
+    for (const pool of this.#hub.pools.values()) pool.abandon(generation);
   }
-}
-
-/** Instances have the positive numbers. */
-function processOf(number: number): number {
-  return -number;
 }
 
 const ABSURD: readonly (readonly Placement[])[] = [

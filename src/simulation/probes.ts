@@ -1,4 +1,4 @@
-import { MEASURING_GENERATION, type DeviceReading, type EventBody, type InstanceReading } from '../scheduler/events.js';
+import type { DeviceReading, EventBody, InstanceReading } from '../scheduler/events.js';
 import type { Bytes, DeviceName } from '../scheduler/units.js';
 import type { Hub } from './hub.js';
 import type { Pool } from './pool.js';
@@ -10,7 +10,7 @@ const ABSURD_FIGURES: readonly number[] = [Number.NaN, -1, Infinity, 2 ** 60, 0.
 /** Looks at the devices again and again, and tells what it saw, sometimes late, sometimes wrongly. */
 export class Probes {
   readonly #hub: Hub;
-  /** Instances are known by their generations, measuring children by negative numbers. */
+  /** Processes are known by their generations, which are below zero for measuring children. */
   readonly #modelOf: (process: number) => string | null;
   readonly #onSample: () => void;
   readonly #watched: readonly Pool[];
@@ -106,7 +106,7 @@ export class Probes {
     }
     return [...byProcess].flatMap(([process, resident]) => {
       const model = this.#modelOf(process);
-      return model === null ? [] : [{ model, generation: Math.max(process, MEASURING_GENERATION), resident }];
+      return model === null ? [] : [{ model, generation: process, resident }];
     });
   }
 }

@@ -11,7 +11,7 @@ import { devicesToMeasureOn, measuredPlacements } from '../measurements/placemen
 import type { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore, MemoryTables } from '../measurements/store.js';
 import type { Effect } from '../scheduler/effects.js';
-import { MEASURING_GENERATION, type DeviceReading, type EventBody } from '../scheduler/events.js';
+import type { DeviceReading, EventBody } from '../scheduler/events.js';
 import type { ModelSpec, Placement } from '../scheduler/state.js';
 import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import type { InstanceRecords } from './instance-records.js';
@@ -33,6 +33,7 @@ export interface MeasuringOptions {
 
 interface Job {
   readonly model: ModelId;
+  readonly generation: number;
   readonly fingerprint: string;
   readonly spec: ModelSpec;
   readonly key: MeasurementKey;
@@ -99,7 +100,7 @@ export class Measuring {
     }
   }
 
-  measure({ model, fingerprint }: Extract<Effect, { type: 'measure' }>): void {
+  measure({ model, fingerprint, generation }: Extract<Effect, { type: 'measure' }>): void {
     const { dispatch, entry: entryOf, spec: specOf } = this.#options;
     const [entry, spec] = [entryOf(model), specOf(model)];
     if (entry === null || spec === null) {
@@ -108,7 +109,8 @@ export class Measuring {
       return;
     }
     const cancelling = new AbortController();
-    const job: Job = { model, fingerprint, spec, key: this.#key(spec), cancelling, pid: null, done: Promise.resolve() };
+    const key = this.#key(spec);
+    const job: Job = { model, generation, fingerprint, spec, key, cancelling, pid: null, done: Promise.resolve() };
     this.#jobs.add(job);
     job.done = this.#run(job, entry)
       .catch((error: unknown): MeasuredResult => {
@@ -141,8 +143,8 @@ export class Measuring {
 
   /** The processes that measure: what they hold is ours, for a moment. */
   trees(): readonly ProcessTree[] {
-    return [...this.#jobs].flatMap(({ model, pid }) =>
-      pid === null ? [] : [{ model, generation: MEASURING_GENERATION, pids: [pid] }],
+    return [...this.#jobs].flatMap(({ model, generation, pid }) =>
+      pid === null ? [] : [{ model, generation, pids: [pid] }],
     );
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MEASURING_GENERATION } from '../../src/scheduler/events.js';
+import type { TimerName } from '../../src/scheduler/events.js';
 import { project } from '../../src/scheduler/project.js';
 import type { KnownMemory } from '../../src/scheduler/state.js';
 import { GIB } from '../../src/scheduler/units.js';
@@ -21,6 +21,13 @@ function measured(stage: Stage, model: string, gib: number | null): Stage {
 /** Models that a measuring child was asked for in the latest turn. */
 function asked(stage: Stage): readonly string[] {
   return stage.effects.flatMap((effect) => (effect.type === 'measure' ? [effect.model] : []));
+}
+
+/** The timer that was armed first in the latest turn. */
+function armed(stage: Stage): TimerName {
+  const effect = stage.effects.find(({ type }) => type === 'arm-timer');
+  if (effect?.type !== 'arm-timer') throw new Error('no timer was armed');
+  return effect.timer;
 }
 
 describe('measuring', () => {
@@ -238,7 +245,7 @@ describe('a measuring child takes room for a moment', () => {
   it('which is reserved while it lives, and told apart from what others use', () => {
     const stage = crowded(spec('a', { CUDA0: 4 }, claim));
     expect(project(stage.state).devices[0]).toMatchObject({ reservedBytes: GIB, freeBytes: 9 * GIB });
-    const seen = { model: 'a', generation: MEASURING_GENERATION, resident: { CUDA0: 1.5 * GIB } };
+    const seen = { model: 'a', generation: stage.state.measuring?.generation ?? 0, resident: { CUDA0: 1.5 * GIB } };
     const reading = { name: 'CUDA0', kind: 'discrete', description: '', totalBytes: 10 * GIB } as const;
     const devices = [{ ...reading, usedBytes: 3.5 * GIB, attributed: true }];
     stage.play({ type: 'sample', takenAt: stage.now + 1, devices, instances: [seen] });
@@ -269,6 +276,45 @@ describe('a measuring child takes room for a moment', () => {
     expect(stage.rejected.get(request)).toBeUndefined();
     stage.sample();
     expect(stage.did('spawn')).toEqual(['large']);
+  });
+
+  it('also while its model is measured again: each child gives back what it took itself, in its own time', () => {
+    const stage = crowded(spec('a', { CUDA0: 4 }, claim), spec('large', { CUDA0: 9.5 }, { known: knownNeed(9.5) }));
+    const looks = (usedGib: number, at = stage.now + 1): void => {
+      const reading = { name: 'CUDA0', kind: 'discrete', description: '', totalBytes: 10 * GIB } as const;
+      const { model = 'a', generation = 0 } = stage.state.measuring ?? {};
+      const devices = [{ ...reading, usedBytes: usedGib * GIB, attributed: true }];
+      const instances = stage.state.measuring === null ? [] : [{ model, generation, resident: { CUDA0: GIB } }];
+      stage.play({ type: 'sample', takenAt: at, devices, instances }, at - stage.now);
+    };
+    measured(stage, 'a', 4);
+    const first = armed(stage);
+    stage.operator('measure', 'a');
+    looks(2);
+    expect(project(stage.state).devices[0]).toMatchObject({
+      externalBytes: 0,
+      releasingBytes: GIB,
+      reservedBytes: GIB,
+    });
+    measured(stage, 'a', 4);
+    looks(2);
+    // The time of the first is over; the second has only just begun to give back.
+    stage.play({ type: 'timer', timer: first });
+    expect(stage.state.releases.map(({ generation }) => generation)).toEqual([-2]);
+    looks(1);
+    expect(project(stage.state).devices[0]).toMatchObject({ externalBytes: 0, releasingBytes: GIB });
+    expect(stage.rejected.get(stage.request('large'))).toBeUndefined();
+    looks(0);
+    expect(stage.did('spawn')).toEqual(['large']);
+  });
+
+  it('and which a sample of the very moment of its end does not show to be back', () => {
+    const stage = crowded(spec('a', { CUDA0: 4 }, claim));
+    measured(stage, 'a', 4);
+    stage.sample(0);
+    expect(project(stage.state).devices[0]).toMatchObject({ releasingBytes: GIB });
+    stage.sample();
+    expect(project(stage.state).devices[0]).toMatchObject({ releasingBytes: 0 });
   });
 
   it('so that one which sizes itself to what is free does not begin beside it, nor it beside such a load', () => {
