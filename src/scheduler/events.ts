@@ -188,4 +188,6 @@ export type TimerName =
       readonly limitMillis: Millis;
     }
   | { readonly kind: 'drain'; readonly model: ModelId; readonly generation: number }
+  /** `since`: when it was told to sleep. */
+  | { readonly kind: 'park'; readonly model: ModelId; readonly generation: number; readonly since: Millis }
   | { readonly kind: 'max-wait'; readonly model: ModelId; readonly since: Millis };

@@ -9,6 +9,7 @@ import { onIdleTimer, watchIdle } from './idle.js';
 import { onQueueTimeout, onRequest, onRequestEnded } from './leases.js';
 import { endDrain, onReady, onResting, stopForShutdown } from './lifecycle.js';
 import { onOperator } from './operator.js';
+import { onParkTimer } from './park.js';
 import { planQueue } from './plan-queue.js';
 import { dropEntry, rejectWaiters } from './queue.js';
 import { onMargin, setMargins } from './margins.js';
@@ -172,6 +173,9 @@ function onTimer(turn: Turn, timer: TimerName): void {
       return;
     case 'drain':
       endDrain(turn, timer.model, timer.generation);
+      return;
+    case 'park':
+      onParkTimer(turn, timer);
       return;
   }
 }

@@ -144,6 +144,22 @@ describe('parking and waking', () => {
     expect(stage.phases()).toEqual({ a: 'sleeping' });
   });
 
+  it.each<[string, (stage: Stage, generation: number) => unknown, string[]]>([
+    ['it did neither', () => null, ['a: was told to sleep 15s ago and has not; unload it to have its memory back']],
+    ['it fell asleep', (stage, generation) => stage.play({ type: 'sleeping', model: 'a', generation }), []],
+    ['somebody uses it', (stage) => stage.request('a'), []],
+    ['somebody has used it', (stage) => stage.end(stage.request('a'), 'a'), []],
+    ['it was unloaded', (stage) => stage.operator('unload', 'a'), []],
+    ['it is another child by now', (stage) => stage.operator('kill', 'a').exit('a').load('a'), []],
+  ])('says of a model that was told to sleep that it has not, unless it was used since: %s', (_, meanwhile, said) => {
+    const stage = parking().load('a').operator('park', 'a');
+    const timed = stage.effects.find((effect) => effect.type === 'arm-timer');
+    if (timed?.timer.kind !== 'park') throw new Error('nobody looks after it');
+    meanwhile(stage, stage.instance('a').generation);
+    stage.play({ type: 'timer', timer: timed.timer }, timed.at - stage.now);
+    expect(stage.decisions.map(({ sentence }) => sentence)).toEqual(said);
+  });
+
   it('says why it cannot be: busy, loading, asleep already, or an engine without it', () => {
     const stage = parking();
     expect(reasonAgainst(stage.state, 'park', 'a')).toBe("model 'a' is not loaded");
