@@ -216,7 +216,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     guard: 'growth is said once for each step',
     file: 'growth.ts',
-    find: `  patchInstance(turn, id, { told: claim });\n`,
+    find: `  patchInstance(turn, id, { told: { at: now, claim } });\n`,
     replace: '',
   },
   {

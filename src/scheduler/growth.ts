@@ -1,5 +1,5 @@
 import { bytesOn } from './amounts.js';
-import { sayAmounts } from './explain.js';
+import { sayAmounts, sayDuration } from './explain.js';
 import { isSettled } from './transition.js';
 import { modelOf, note, patchInstance, type Turn } from './turn.js';
 import type { Bytes, Millis, ModelId } from './units.js';
@@ -16,8 +16,9 @@ export function tellGrowth(turn: Turn, id: ModelId, takenAt: Millis): void {
   const instance = modelOf(turn.state, id)?.instance;
   if (!instance?.told || instance.restingSince !== null || !isSettled(instance, takenAt)) return;
   const { claim, told } = instance;
+  const { now } = turn.state;
   const grown = Object.keys(claim).filter((device) => {
-    const before = bytesOn(told, device);
+    const before = bytesOn(told.claim, device);
     return bytesOn(claim, device) > before + Math.max(UNTOLD_BYTES, UNTOLD_SHARE * before);
   });
   if (grown.length === 0) return;
@@ -27,7 +28,7 @@ export function tellGrowth(turn: Turn, id: ModelId, takenAt: Millis): void {
     turn,
     'notice',
     id,
-    `${id}: has grown to ${on(claim)}, from ${on(told)}; that is what it counts for from now on`,
+    `${id}: has grown to ${on(claim)}, from ${on(told.claim)} ${sayDuration(now - told.at)} ago; that is what it counts for from now on`,
   );
-  patchInstance(turn, id, { told: claim });
+  patchInstance(turn, id, { told: { at: now, claim } });
 }

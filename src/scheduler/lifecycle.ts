@@ -157,7 +157,7 @@ function becomeReady(turn: Turn, id: ModelId, instance: Instance, event: Extract
   const loadMillis = now - instance.spawnedAt;
   patchModel(turn, id, { failures: 0, portsLost: 0, retryAt: 0, loadMillis, lastExit: null });
   const { claim = instance.claim } = modelOf(turn.state, id)?.instance ?? {};
-  patchInstance(turn, id, { told: claim });
+  patchInstance(turn, id, { told: { at: now, claim } });
   note(turn, 'ready', id, `${id}: ready after ${sayDuration(loadMillis)}, holds ${sayAmounts(claim)}`);
   takeReports(turn, event.reports ?? [], id);
   retryMeasuring(turn, id);

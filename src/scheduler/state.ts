@@ -170,8 +170,8 @@ export interface Instance {
   readonly claimQuality: ClaimQuality;
   /** What it claims when it is awake; equals `claim` unless it sleeps or is parked. */
   readonly awakeClaim: DeviceBytes;
-  /** What a decision has last said that it holds; absent: it was not up yet. */
-  readonly told?: DeviceBytes;
+  /** What a decision has last said that it holds, and when; absent: it was not up yet. */
+  readonly told?: { readonly at: Millis; readonly claim: DeviceBytes };
   /** When it went to sleep or was parked; null while awake. */
   readonly restingSince: Millis | null;
   /** What a probe attributes to the process tree; a device that is not named is unknown, not zero. */

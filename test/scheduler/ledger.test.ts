@@ -72,8 +72,8 @@ describe('the ledger', () => {
     expect(said).toEqual([]);
     for (const gib of [13, 13.5, 14, 12, 15]) holds(gib);
     expect(said).toEqual([
-      'a: has grown to 13.0 GiB on CUDA0, from 10.0 GiB on CUDA0; that is what it counts for from now on',
-      'a: has grown to 15.0 GiB on CUDA0, from 13.0 GiB on CUDA0; that is what it counts for from now on',
+      'a: has grown to 13.0 GiB on CUDA0, from 10.0 GiB on CUDA0 4s ago; that is what it counts for from now on',
+      'a: has grown to 15.0 GiB on CUDA0, from 13.0 GiB on CUDA0 4s ago; that is what it counts for from now on',
     ]);
   });
 
