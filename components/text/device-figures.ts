@@ -26,7 +26,10 @@ export interface DeviceFiguresText {
   readonly unit: 'GiB' | 'MiB';
 }
 
-/** Rounds the four parts together, since four numbers rounded apart do not add up. */
+/**
+ * Rounds the four parts together, since four numbers rounded apart do not add up. What is held is read beside the model
+ * that holds it, and rounded as that is; the others make up for it.
+ */
 export function deviceFigures(device: DeviceLedger): DeviceFiguresText {
   const { step, unit, text } = scaleOf(device);
   const parts = [device.heldBytes, device.reservedBytes, device.externalBytes, device.freeBytes];
@@ -87,5 +90,9 @@ function roundTogether(parts: readonly number[], totalBytes: number, step: numbe
   const sum = parts.reduce((total, part) => total + part, 0);
   // A ledger that does not add up is shown as it came: bending it would hide the fault.
   if (sum !== totalBytes) return parts.map((part) => Math.round(part / step));
-  return sharesOf(parts, Math.round(totalBytes / step));
+  const whole = Math.round(totalBytes / step);
+  const [held = 0, ...others] = parts;
+  if (held === sum) return sharesOf(parts, whole);
+  const heldSteps = Math.round(held / step);
+  return [heldSteps, ...sharesOf(others, whole - heldSteps)];
 }
