@@ -101,8 +101,9 @@ function victimText(victim: Victim): string {
 }
 
 function passedText(passed: PassedOver): string {
-  const requests = passed.reason === 'busy' ? ` (${countText(passed.requests, 'request')} in flight)` : '';
-  return `${passed.model}: ${passed.reason}${requests}`;
+  const { model, reason, requests } = passed;
+  if (reason === 'stopping' && requests > 0) return `${model}: leaves once its ${countText(requests, 'request')} ended`;
+  return `${model}: ${reason}${reason === 'busy' ? ` (${countText(requests, 'request')} in flight)` : ''}`;
 }
 
 function askerText(decision: Decision): string {

@@ -1,5 +1,6 @@
 import { bytesOn, sumOf } from './amounts.js';
 import { layoutsOf, type Layout } from './layouts.js';
+import { leaversFor, type Leaver } from './leavers.js';
 import { availableBytes, isLeaving, limitsLoads, passingRoomBytes, type Ledger } from './ledger.js';
 import { isShort, POLICIES, remaining, type Candidate, type Shortage } from './policies.js';
 import { isOfInstance } from './releases.js';
@@ -21,7 +22,7 @@ export type Verdict = {
   | { readonly kind: 'proceed' }
   | { readonly kind: 'evict'; readonly victims: readonly Candidate[] }
   /** Enough is already leaving. */
-  | { readonly kind: 'wait-leaving' }
+  | { readonly kind: 'wait-leaving'; readonly leavers: readonly Leaver[] }
   /** Another load that sizes itself to the free memory is under way on the same device. */
   | { readonly kind: 'wait-sizing'; readonly other: ModelId; readonly device: DeviceName }
   /** There is room, but for a moment a measuring child is in it. */
@@ -135,7 +136,7 @@ function judgeLayout(
 
   const missing = withoutLeaving(state, ledger, shortage);
   const field = surveyVictims(state, entry, missing);
-  if (!isShort(missing)) return { layout, shortage, field, kind: 'wait-leaving' };
+  if (!isShort(missing)) return { layout, shortage, field, kind: 'wait-leaving', leavers: leaversFor(state, shortage) };
 
   const base = { layout, shortage: missing, field };
   const { admission, policy } = state.settings;

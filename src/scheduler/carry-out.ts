@@ -1,6 +1,7 @@
 import { runningInstances, type Verdict } from './admission.js';
 import type { Asker, Decision, PassedOver } from './decisions.js';
-import { sayAdmission, sayDuration, sayEviction, sayVerdict } from './explain.js';
+import { sayAdmission, sayDuration, sayEviction, sayLeavers, sayVerdict } from './explain.js';
+import { leaversFor, type Leaver } from './leavers.js';
 import { figuresOf, type Ledger } from './ledger.js';
 import { drainInstance, startInstance, stopInstance, wakeInstance } from './lifecycle.js';
 import { dropEntry, rejectWaiters } from './queue.js';
@@ -79,20 +80,39 @@ function evict(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Extract<V
     decision = decide(turn, ledger, entry, verdict, about, victim.model);
     stopInstance(turn, victim.model, { kind: 'evicted', by: entry.model, decision });
   }
-  const names = plan.map((victim) => victim.model).join(', ');
-  const why = `${entry.model}: waits for ${names} to leave`;
-  patchEntry(turn, entry.model, { decision, setAside: verdict.layout.need, waitKey: `evict ${names}`, why });
+  nowWaitsFor(turn, entry, verdict, plan, decision);
 }
 
-/** Says why an entry waits, once for as long as the reason stays the same. */
+/** From now on the entry waits for these to go, and for whoever is on the way out besides; the decision says why. */
+function nowWaitsFor(
+  turn: Turn,
+  entry: QueueEntry,
+  { layout, shortage }: Verdict,
+  leaving: readonly { readonly model: ModelId }[],
+  decision: number,
+): void {
+  const waitKey = `evict ${leaving.map(({ model }) => model).join(', ')}`;
+  const why = sayWaitsFor(entry, leaversFor(turn.state, shortage));
+  patchEntry(turn, entry.model, { decision, setAside: layout.need, waitKey, why });
+}
+
+function sayWaitsFor({ model }: QueueEntry, leavers: readonly Leaver[]): string {
+  return `${model}: waits for ${sayLeavers(leavers)}`;
+}
+
+/** Says why an entry waits, once for as long as the reason stays the same; what is told of it meanwhile stays true. */
 function wait(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Verdict): void {
   const setAside = verdict.layout.need;
   const waitKey = waitKeyOf(verdict);
   // Once victims are leaving, the record of their eviction is the reason; waiting for them to go is no news.
   const isKnown = entry.waitKey === waitKey || (verdict.kind === 'wait-leaving' && entry.waitKey.startsWith('evict '));
-  if (isKnown && entry.setAside !== null) return;
-  const why = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
-  const about = { kind: 'wait', forModel: null, plan: [], proceeded: false, sentence: why } as const;
+  const sentence = sayVerdict(entry.model, verdict, turn.state.settings.modelsMax) ?? '';
+  const why = verdict.kind === 'wait-leaving' ? sayWaitsFor(entry, verdict.leavers) : sentence;
+  if (isKnown && entry.setAside !== null) {
+    if (why !== entry.why) patchEntry(turn, entry.model, { why });
+    return;
+  }
+  const about = { kind: 'wait', forModel: null, plan: [], proceeded: false, sentence } as const;
   const decision = decide(turn, ledger, entry, verdict, about);
   patchEntry(turn, entry.model, { decision, setAside, waitKey, why });
   if (verdict.kind === 'wait-busy') armWaitTimers(turn, entry, verdict);
@@ -129,11 +149,12 @@ function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { ki
   const passedOver = verdict.field.passedOver.filter(
     ({ model }) => !leaving.some((blocker) => blocker.model === model),
   );
+  let decision = entry.decision;
   for (const blocker of leaving) {
     const sentence =
       `${blocker.model}: takes no new requests and leaves after its current ${blocker.requests}, ` +
       `since ${entry.model} has waited ${waited} (--max-wait)`;
-    const decision = record(turn, {
+    decision = record(turn, {
       kind: 'drain',
       model: blocker.model,
       forModel: entry.model,
@@ -148,6 +169,7 @@ function takeTurns(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, { ki
     });
     drainInstance(turn, blocker.model, { kind: 'evicted', by: entry.model, decision }, null);
   }
+  if (leaving.length > 0) nowWaitsFor(turn, entry, verdict, leaving, decision);
 }
 
 const REFUSAL_CODES = {

@@ -2,6 +2,7 @@ import { bytesOn } from './amounts.js';
 import type { Verdict } from './admission.js';
 import type { DeviceFigures, PassedOver, Victim } from './decisions.js';
 import type { Layout } from './layouts.js';
+import type { Leaver } from './leavers.js';
 import type { Shortage } from './policies.js';
 import type { Room } from './rooms.js';
 import type { PolicyName, Settings, Silence, StopReason } from './state.js';
@@ -55,6 +56,7 @@ export function sayPassedOver(passedOver: readonly PassedOver[], devices: readon
       if (reason === 'not on this device') return `${model} is not on ${sayList(devices)}`;
       if (reason === 'too young') return `${model} is too young (--min-residency)`;
       if (reason === 'wanted') return `${model} is wanted by an earlier request`;
+      if (reason === 'stopping' && requests > 0) return `${model} leaves after its current ${requests}`;
       return `${model} is ${reason}`;
     })
     .join(', ');
@@ -121,7 +123,7 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
     case 'evict':
       return null;
     case 'wait-leaving':
-      return `${model}: ${missing}; enough is already on its way out`;
+      return `${model}: ${missing}; waits for ${sayLeavers(verdict.leavers)}`;
     case 'wait-sizing':
       return `${model}: ${verdict.other} is loading on ${verdict.device} and sizes itself to what is free; one such load at a time`;
     case 'wait-measuring':
@@ -144,6 +146,17 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
     case 'refuse-too-large':
       return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is with nothing else loaded: ${sayRooms(verdict.rooms)}`;
   }
+}
+
+/** `alpha to leave, beta to leave after its current 2 and the memory of gamma to come back`. */
+export function sayLeavers(leavers: readonly Leaver[]): string {
+  return sayList(
+    leavers.map(({ model, what, requests }) => {
+      if (what === 'memory') return `the memory of ${model} to come back`;
+      if (what === 'measuring') return `what measuring ${model} took to come back`;
+      return requests > 0 ? `${model} to leave after its current ${requests}` : `${model} to leave`;
+    }),
+  );
 }
 
 /** Why an instance was stopped. */

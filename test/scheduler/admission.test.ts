@@ -155,6 +155,41 @@ describe('admission', () => {
     expect(stage.did('stop')).toEqual(['a']);
   });
 
+  it('says at every moment whom it then waits for, and tells of it once', () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24 })
+      .catalog(spec('idle', { CUDA0: 8 }), spec('busy', { CUDA0: 12 }), spec('large', { CUDA0: 16 }));
+    const why = (): string | undefined => stage.state.queue.find(({ model }) => model === 'large')?.why;
+    stage.load('idle');
+    const requests = [stage.request('busy'), stage.request('busy')] as const;
+    stage.ready('busy').request('large');
+    expect(why()).toBe('large: short 13.0 GiB on CUDA0; busy is busy (2)');
+    stage.end(requests[0], 'busy');
+    expect(why()).toBe('large: short 13.0 GiB on CUDA0; busy is busy (1)');
+    const { since } = stage.state.queue[0] ?? { since: 0 };
+    stage.play({ type: 'timer', timer: { kind: 'max-wait', model: 'large', since } }, 30_000);
+    expect(stage.decisions.map(({ kind }) => kind)).toEqual(['drain']);
+    expect(why()).toBe('large: waits for busy to leave after its current 1');
+    stage.sample();
+    expect(stage.decisions).toMatchObject([
+      { kind: 'evict', model: 'idle', passedOver: [{ model: 'busy', reason: 'stopping', requests: 1 }] },
+    ]);
+    expect(why()).toBe('large: waits for idle to leave and busy to leave after its current 1');
+    const told = stage.state.decisions.length;
+    stage.exit('idle');
+    expect(why()).toBe('large: waits for busy to leave after its current 1 and the memory of idle to come back');
+    stage.sample();
+    expect(why()).toBe('large: waits for busy to leave after its current 1');
+    stage.end(requests[1], 'busy');
+    expect(why()).toBe('large: waits for busy to leave');
+    stage.exit('busy');
+    expect(why()).toBe('large: waits for the memory of busy to come back');
+    stage.sample();
+    expect(why()).toBe('large: loading');
+    const kinds = stage.state.decisions.slice(told).map(({ kind }) => kind);
+    expect(kinds, 'nothing of that was a decision').toEqual(['exit', 'release', 'exit', 'release', 'admit']);
+  });
+
   it('lets a small model go first into room that the head does not need, but not for ever', () => {
     const small = Array.from({ length: 10 }, (_, i) => spec(`s${i}`, { CUDA1: 1 }));
     const stage = new Stage()

@@ -260,7 +260,7 @@ describe('a measuring child takes room for a moment', () => {
     expect(stage.decisions[0]?.sentence).toBe('large: the child that measures b is on CUDA0 for a moment');
     measured(stage, 'b', 4);
     expect(stage.did('spawn'), 'its memory is not back yet').toEqual([]);
-    expect(stage.state.queue[0]?.why).toContain('enough is already on its way out');
+    expect(stage.state.queue[0]?.why).toBe('large: waits for what measuring b took to come back');
     stage.sample();
     expect(stage.did('spawn')).toEqual(['large']);
   });
