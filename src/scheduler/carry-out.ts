@@ -74,8 +74,9 @@ function admit(
 function evict(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Extract<Verdict, { kind: 'evict' }>): void {
   const plan = verdict.victims.map(toVictim);
   let decision = entry.decision;
+  const isRest = leaversFor(turn.state, verdict.shortage).length > 0;
   for (const victim of plan) {
-    const sentence = sayEviction(victim, entry.model, verdict.shortage, turn.state.settings);
+    const sentence = sayEviction(victim, entry.model, verdict.shortage, isRest, turn.state.settings);
     const about = { kind: 'evict', forModel: entry.model, plan, proceeded: false, sentence } as const;
     decision = decide(turn, ledger, entry, verdict, about, victim.model);
     stopInstance(turn, victim.model, { kind: 'evicted', by: entry.model, decision });

@@ -97,10 +97,12 @@ const CHOSEN_FOR: Readonly<Record<PolicyName, string>> = {
   cost: 'cheapest to bring back for what it gives',
 };
 
+/** @param isRest true when the shortage is what is left of it once others, who are on the way out already, have gone */
 export function sayEviction(
   victim: Victim,
   forModel: string,
   shortage: Shortage,
+  isRest: boolean,
   { modelsMax, policy }: Pick<Settings, 'modelsMax' | 'policy'>,
 ): string {
   const shortDevices = Object.keys(shortage.bytes);
@@ -109,7 +111,7 @@ export function sayEviction(
   const what = shortDevices.length > 0 ? `gives ${sayAmounts(gives)}, ` : '';
   return (
     `${victim.model} for ${forModel}: ${CHOSEN_FOR[policy]}${where} (idle ${sayDuration(victim.idleMillis)}), ` +
-    `${what}${sayShortage(shortage, modelsMax)}`
+    `${what}${sayShortage(shortage, modelsMax)}${isRest ? ' besides what leaves already' : ''}`
   );
 }
 

@@ -70,6 +70,13 @@ describe('why a model is not loaded', () => {
     expect(world.text()).not.toMatch(/idle|passed over|nobody has asked/u);
   });
 
+  it('tells of one that was on its way out already when another had to leave after how many requests it does', () => {
+    const passedOver = [{ model: 'alpha', reason: 'stopping', requests: 1 }] as const;
+    const world = whyPage({ models: [evicted], decisions: [{ ...eviction, passedOver }] });
+    expect(world.text()).toContain('alpha: leaves once its 1 request ended');
+    expect(world.text()).not.toContain('stopping');
+  });
+
   it('leads with its refusal, where nothing came after that', () => {
     const decisions = [sampleDecision(2, { model: 'huge', kind: 'measure' }), refusal];
     const world = whyPage({ models: [sampleModel('huge')], decisions });

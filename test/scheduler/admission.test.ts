@@ -174,6 +174,7 @@ describe('admission', () => {
     expect(stage.decisions).toMatchObject([
       { kind: 'evict', model: 'idle', passedOver: [{ model: 'busy', reason: 'stopping', requests: 1 }] },
     ]);
+    expect(stage.decisions[0]?.sentence).toMatch(/, short 1\.0 GiB on CUDA0 besides what leaves already$/u);
     expect(why()).toBe('large: waits for idle to leave and busy to leave after its current 1');
     const told = stage.state.decisions.length;
     stage.exit('idle');
