@@ -118,29 +118,30 @@ export function sayEviction(
 /** Why a model does not run yet, or cannot; null for verdicts that bring it up at once. */
 export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): string | null {
   const { shortage, field } = verdict;
-  const missing = sayShortage(shortage, modelsMax);
-  const others = sayPassedOver(field.passedOver, Object.keys(shortage.bytes));
+  // Said in every turn of everybody who waits: only what is needed is put into words.
+  const missing = (): string => sayShortage(shortage, modelsMax);
+  const others = (): string => sayPassedOver(field.passedOver, Object.keys(shortage.bytes));
   switch (verdict.kind) {
     case 'admit':
     case 'evict':
       return null;
     case 'wait-leaving':
-      return `${model}: ${missing}; waits for ${sayLeavers(verdict.leavers)}`;
+      return `${model}: ${missing()}; waits for ${sayLeavers(verdict.leavers)}`;
     case 'wait-sizing':
       return `${model}: ${verdict.other} is loading on ${verdict.device} and sizes itself to what is free; one such load at a time`;
     case 'wait-measuring':
       return `${model}: the child that measures ${verdict.other} is on ${verdict.device} for a moment`;
     case 'wait-busy':
-      return `${model}: ${missing}; ${others}`;
+      return `${model}: ${missing()}; ${others()}`;
     case 'wait-turn':
       return `${model}: its turn comes after those queued before it; the room that is free is set aside for them`;
     case 'proceed':
-      return `${model}: ${missing}; it is loaded all the same (--admission proceed)`;
+      return `${model}: ${missing()}; it is loaded all the same (--admission proceed)`;
     case 'refuse-busy':
-      return `${model}: ${missing}; ${others}; nobody waits (--admission refuse)`;
+      return `${model}: ${missing()}; ${others()}; nobody waits (--admission refuse)`;
     case 'refuse-pinned': {
       const names = sayList(verdict.pinned.map((pinned) => pinned.model));
-      return `${model}: ${missing}, and pinned ${names} ${verdict.pinned.length > 1 ? 'are' : 'is'} in the way`;
+      return `${model}: ${missing()}, and pinned ${names} ${verdict.pinned.length > 1 ? 'are' : 'is'} in the way`;
     }
     case 'wait-unreadable':
     case 'refuse-unreadable':
