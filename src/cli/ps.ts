@@ -36,9 +36,7 @@ function describe(snapshot: Snapshot): string {
       ...models.map((model) => [
         printable(model.id) + (model.pinned ? ' *' : ''),
         stateOf(model, snapshot).word + (model.progress === null ? '' : ` ${Math.round(model.progress * 100)}%`),
-        model.devices.join(','),
-        (model.claimQuality === 'estimate' ? '~' : '') +
-          gib(Object.values(model.claim).reduce((sum, bytes) => sum + bytes, 0)),
+        ...memoryCells(model),
         requestsText(model, snapshot).text,
         printable(reasonOf(model)),
       ]),
@@ -49,6 +47,16 @@ function describe(snapshot: Snapshot): string {
     ...noticeLines(supervisor.notices),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Where it needs memory, and how much on each of these: memory of different devices is never one amount. */
+function memoryCells({ claim, claimQuality, devices }: ModelView): readonly string[] {
+  const named = Object.keys(claim).filter((name) => !devices.includes(name));
+  const parts = [...devices, ...named].map((name) => ({ name, bytes: claim[name] ?? 0 }));
+  const needed = parts.filter(({ bytes }) => bytes > 0);
+  const told = needed.length > 0 ? needed : parts;
+  const amounts = told.map(({ bytes }) => gib(bytes)).join('+');
+  return [told.map(({ name }) => name).join('+'), (claimQuality === 'estimate' ? '~' : '') + (amounts || '-')];
 }
 
 /** A row of figures, and what must be known of them. `now` is the supervisor's clock, which need not be ours. */
