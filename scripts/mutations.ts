@@ -178,6 +178,18 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
   },
   {
+    guard: 'race: nobody leaves for a model that a reload found unusable',
+    file: 'plan-queue.ts',
+    find: `if (cannotServe(model)) {`,
+    replace: 'if (cannotServe(model) && entry.waiters.length === 0) {',
+  },
+  {
+    guard: 'race: a model that runs is not ended for what cannot be started',
+    file: 'catalog-change.ts',
+    find: `return invalid !== null && phase`,
+    replace: 'return invalid === null && phase',
+  },
+  {
     guard: 'race: a waiter that has left is not served',
     file: 'leases.ts',
     find: `  leaveQueue(turn, event.model, event.request);\n`,

@@ -5,13 +5,13 @@ import { watchIdle } from './idle.js';
 import { dropEntry, forgetPinnedEntry, rejectWaiters, wantAtStart, wantPinned } from './queue.js';
 import { removedMeanwhile } from './leases.js';
 import { cancelMeasuring, wantMeasured } from './measure.js';
-import type { Model, ModelSpec, Placement } from './state.js';
-import { modelOf, ownModels, patchInstance, patchModel, type Turn } from './turn.js';
+import type { Instance, Model, ModelSpec, Placement } from './state.js';
+import { modelOf, note, ownModels, patchInstance, patchModel, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
 /**
- * Takes in the catalog, at start and after each reload. What would be started the same way keeps running; what changed
- * or went drains and stops; what is pinned is wanted.
+ * Takes in the catalog, at start and after each reload. What would be started the same way keeps running, and so does what
+ * could not be started any more; what changed or went drains and stops; what is pinned is wanted.
  */
 export function onCatalog(turn: Turn, event: Extract<EventBody, { type: 'catalog' }>): void {
   const specs = uniqueById(event.models);
@@ -90,9 +90,22 @@ function update(turn: Turn, known: Model, spec: ModelSpec, pinnedByOperator: boo
   }
   cancelMeasuring(turn, spec.id);
   patchModel(turn, spec.id, { failures: 0, retryAt: 0, ...whatIsKnown(spec) });
-  if (known.instance !== null && known.instance.fingerprint !== spec.fingerprint) {
-    leave(turn, known, { kind: 'catalog', change: 'changed' });
-  }
+  if (known.instance === null || known.instance.fingerprint === spec.fingerprint) return;
+  if (isKept(known.instance, spec)) tellKept(turn, spec, known.spec.invalid);
+  else leave(turn, known, { kind: 'catalog', change: 'changed' });
+}
+
+/**
+ * A model that cannot be used may be half-written, or on a disk that is away for a moment: whoever is up needs none of it,
+ * and nothing could take its place.
+ */
+function isKept({ phase }: Instance, { invalid }: ModelSpec): boolean {
+  return invalid !== null && phase !== 'loading' && phase !== 'stopping';
+}
+
+function tellKept(turn: Turn, { id, invalid }: ModelSpec, before: string | null): void {
+  if (invalid === before) return;
+  note(turn, 'notice', id, `${id}: runs on as it was started; it could not be loaded now: ${invalid ?? ''}`);
 }
 
 /**

@@ -99,6 +99,16 @@ export function removedMeanwhile(id: ModelId): Rejection {
   return notFound(`model '${id}' was removed from its source while the request waited for it`);
 }
 
+/** True for a model that neither runs nor could be loaded. */
+export function cannotServe(model: Model): boolean {
+  return model.spec.invalid !== null && !takesLeases(model);
+}
+
+export function cannotBeLoaded({ spec: { id, invalid } }: Model): Rejection {
+  const message = `model '${id}' cannot be loaded: ${invalid ?? ''}`;
+  return { status: 503, code: 'model_invalid', message, retryAfterSeconds: null, decision: 0 };
+}
+
 function notFound(message: string): Rejection {
   return { status: 404, code: 'model_not_found', message, retryAfterSeconds: null, decision: 0 };
 }
@@ -111,8 +121,7 @@ function reasonNotToQueue(turn: Turn, model: Model, autoload: boolean): Rejectio
     return { status: 503, code, message, retryAfterSeconds, decision: 0 };
   };
   if (state.shuttingDown) return refuse('shutting_down', 'the supervisor is shutting down', null);
-  if (model.spec.invalid !== null)
-    return refuse('model_invalid', `model '${id}' cannot be loaded: ${model.spec.invalid}`, null);
+  if (cannotServe(model)) return cannotBeLoaded(model);
   if (model.blocked) return refuse('model_blocked', `model '${id}' is blocked by the operator; unblock it first`, null);
   if (takesLeases(model)) return null;
   if (!autoload && (model.instance === null || isLeaving(model.instance))) {

@@ -1,13 +1,13 @@
 import { judge, NOTHING_SET_ASIDE, type SetAside, type Verdict } from './admission.js';
 import { carryOut } from './carry-out.js';
 import { sayDuration } from './explain.js';
-import { grantWaiters, removedMeanwhile, takesLeases } from './leases.js';
+import { cannotBeLoaded, cannotServe, grantWaiters, removedMeanwhile, takesLeases } from './leases.js';
 import { isLeaving, ledgerOf } from './ledger.js';
 import { endNeedlessDrains } from './lifecycle.js';
 import { awaitsMeasurement } from './measure.js';
 import { dropEntry, rejectWaiters } from './queue.js';
 import type { Model, QueueEntry } from './state.js';
-import { entryOf, modelOf, patchEntry, type Turn } from './turn.js';
+import { entryOf, modelOf, note, patchEntry, type Turn } from './turn.js';
 import type { ModelId } from './units.js';
 
 /** How often the head of the queue may be passed by entries that fit without evicting anyone. */
@@ -58,6 +58,14 @@ function wantsRoom(turn: Turn, entry: QueueEntry, model: Model): boolean {
   const { model: id } = entry;
   if (model.removed) {
     rejectWaiters(turn, id, removedMeanwhile(id));
+    dropEntry(turn, id);
+    return false;
+  }
+  if (cannotServe(model)) {
+    // It was waited for when its source was read again: nobody leaves for what could not come up.
+    const rejection = cannotBeLoaded(model);
+    const decision = note(turn, 'refuse', id, rejection.message.replace(`model '${id}'`, `${id}:`));
+    rejectWaiters(turn, id, { ...rejection, decision });
     dropEntry(turn, id);
     return false;
   }

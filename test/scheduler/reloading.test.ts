@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ModelSpec } from '../../src/scheduler/state.js';
 import { spec, Stage } from '../support/stage.js';
 
 const IDLE = { idleTimeoutMillis: 5000 } as const;
@@ -110,5 +111,79 @@ describe('a model that is to be loaded at start', () => {
     stage.play({ type: 'catalog', models: [spec('a', { CUDA0: 10 })], pins: [], startup: ['a'] });
     expect(stage.state.queue).toEqual([]);
     expect(stage.decisions.map(({ kind }) => kind)).toEqual(['refuse']);
+  });
+});
+
+describe('a model that a reload finds unusable', () => {
+  const gone = (id: string): ModelSpec =>
+    spec(id, { CUDA0: 20 }, { fingerprint: `${id} gone`, invalid: '"a.gguf" is truncated' });
+  const running = (): Stage =>
+    new Stage()
+      .devices({ CUDA0: 24 })
+      .catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA0: 20 }))
+      .load('a');
+
+  it('keeps running, is said to, once, and goes on serving', () => {
+    const stage = running();
+    stage.catalog(gone('a'), spec('b', { CUDA0: 20 }));
+    expect(stage.instance('a').draining).toBe(null);
+    expect(stage.decisions.map(({ sentence }) => sentence)).toEqual([
+      'a: runs on as it was started; it could not be loaded now: "a.gguf" is truncated',
+    ]);
+    const request = stage.request('a');
+    expect(stage.granted).toContain(request);
+    stage.catalog(gone('a'), spec('b', { CUDA0: 20 }));
+    expect(stage.decisions).toEqual([]);
+  });
+
+  it('that is as before when it is read again never left', () => {
+    const stage = running();
+    stage.catalog(gone('a'), spec('b', { CUDA0: 20 })).catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA0: 20 }));
+    expect(stage.instance('a')).toMatchObject({ phase: 'ready', draining: null });
+  });
+
+  it('leaves for what it is once that can be loaded', () => {
+    const stage = running();
+    stage.catalog(gone('a'), spec('b', { CUDA0: 20 }));
+    stage.catalog(spec('a', { CUDA0: 18 }, { fingerprint: 'a 2' }), spec('b', { CUDA0: 20 }));
+    expect(stage.did('stop')).toEqual(['a']);
+  });
+
+  it('is stopped while it loads', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 20 }));
+    const request = stage.request('a');
+    stage.catalog(gone('a'));
+    expect(stage.did('stop')).toEqual(['a']);
+    expect(stage.rejected.get(request)).toMatchObject({ status: 503, code: 'model_invalid' });
+  });
+
+  it('makes nobody leave: whoever waits for it is told, and its decision says why', () => {
+    const stage = running();
+    const busy = stage.request('a');
+    const waiting = stage.request('b');
+    stage.catalog(spec('a', { CUDA0: 20 }), gone('b'));
+    expect(stage.rejected.get(waiting)).toMatchObject({
+      code: 'model_invalid',
+      message: `model 'b' cannot be loaded: "a.gguf" is truncated`,
+      decision: stage.decisions.find(({ kind }) => kind === 'refuse')?.number,
+    });
+    stage.end(busy, 'a');
+    expect(stage.did('stop')).toEqual([]);
+    expect(stage.state.queue).toEqual([]);
+  });
+
+  it('no longer waits to be loaded because an operator asked for it, and is refused once it is at rest', () => {
+    const stage = running();
+    const busy = stage.request('a');
+    stage.operator('load', 'b');
+    stage.catalog(spec('a', { CUDA0: 20 }), gone('b'));
+    expect(stage.state.queue).toEqual([]);
+    stage.end(busy, 'a');
+    const { generation } = stage.instance('a');
+    stage.play({ type: 'sleeping', model: 'a', generation });
+    stage.catalog(gone('a'), gone('b'));
+    const request = stage.request('a');
+    expect(stage.rejected.get(request)).toMatchObject({ code: 'model_invalid' });
+    expect(stage.instance('a').draining).toBe(null);
   });
 });
