@@ -117,7 +117,7 @@ export async function runScreen(options: RunScreenOptions): Promise<ScreenOutcom
   });
   let epoch = 0;
   const redraw = (): void => {
-    if (linear) return;
+    if (linear) return session.again();
     epoch += 1;
     ink.clear();
     // Whatever another program has left: Ink alone erases only the rows it knows of, from where it thinks it is.

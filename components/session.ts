@@ -6,13 +6,14 @@ import { createScreenStore, openPage, say, type ScreenStore, type ThemeName } fr
 import { copySequence } from './clipboard.js';
 import { createFrameSource, type FrameSource } from './frame-source.js';
 import type { CommandContext } from './keys/command.js';
+import { commandForKey } from './keys/commands.js';
 import { dispatchKey, dispatchPaste } from './keys/dispatch.js';
 import { actOn } from './keys/act-on.js';
 import { createLeaving, type ScreenOutcome } from './leave.js';
 import { createLinearSource } from './linear/linear-source.js';
 import { askAboutTheEnd } from './ask-about-the-end.js';
 import { readLogs } from './log-reader.js';
-import type { ScreenOptions } from './view.js';
+import type { ScreenOptions, ScreenView } from './view.js';
 
 /** What a session needs of the terminal that it is shown in. */
 export interface SessionTerminal {
@@ -43,9 +44,18 @@ export interface Session {
   readonly frames: FrameSource;
   readonly press: (key: string) => void;
   readonly paste: (text: string) => void;
+  /** Says again what is there, to those who listen. */
+  readonly again: () => void;
   /** Begins to listen. */
   start(): void;
   close(): void;
+}
+
+/** True for a key whose answer comes from the supervisor. */
+function isAsked(view: ScreenView | null, key: string): boolean {
+  if (view === null) return true;
+  const { dialog, input } = view.screen;
+  return dialog === null && input === null && commandForKey(key)?.acts === true;
 }
 
 /** Nothing is asked of the client before `start`. */
@@ -105,7 +115,12 @@ export function createSession(options: SessionOptions): Session {
     domain,
     screen,
     frames,
-    press: guarded(dispatchKey),
+    press: guarded((given, key) => {
+      const asks = isAsked(given.view(), key);
+      dispatchKey(given, key);
+      if (!asks) listened?.pressed(key);
+    }),
+    again: () => listened?.again(),
     paste: guarded(dispatchPaste),
     start() {
       ends = [

@@ -2,7 +2,7 @@ import { openDialog, rememberCommand, say, type Dialog, type LineInput } from '.
 import { isTooSmall } from '../layout/allot.js';
 import { questionOf, type Answer } from '../layout/dialog.js';
 import { isLost, nobodyThere } from '../text/last-known.js';
-import { offers, type ScreenView } from '../view.js';
+import { listIds, offers, selectedId, type ScreenView } from '../view.js';
 import type { Ability, OperatorAction } from '../../src/client/types.js';
 import type { Command, CommandContext, Invocation } from './command.js';
 import { COMMANDS, commandForKey } from './commands.js';
@@ -52,6 +52,9 @@ function runCommand(context: CommandContext, view: ScreenView, command: Command,
 /** Why a command would do nothing now. */
 function whyNothing({ name, group, otherwise }: Command, view: ScreenView): string {
   if (otherwise !== undefined) return otherwise;
+  const { focus, page } = view.screen;
+  if (view.named === null && page === null && selectedId(view.lists, view.screen, focus) === null)
+    return `${name} does nothing: no row is selected${listIds(view.lists, focus).length === 0 ? ', there is none' : ''}`;
   const model = group === 'models' ? targetModelView(view) : null;
   return model === null ? `${name} does nothing here` : `${name} does nothing: the model is ${model.word}`;
 }

@@ -20,6 +20,8 @@ export function typeKey(context: CommandContext, view: ScreenView, key: string):
       return setInput(context, withoutLastCharacter(input.text));
     case 'ctrl+u':
       return setInput(context, '');
+    case 'ctrl+w':
+      return setInput(context, input.text.replace(/\S+\s*$/u, ''));
     default: {
       if (input.kind === 'command' && commandKey(context, view, input, key)) return;
       const typed = typedText(key);

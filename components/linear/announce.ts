@@ -27,15 +27,20 @@ const DECISIONS_MOST = 10;
 
 /**
  * What has to be said after a change, line by line: decisions and changes of state as they come, and the answer to every
- * key. Figures are not news; whoever wants them goes to the device. Pure: the same two views always give the same lines.
+ * key. Figures are not news; whoever wants them goes to the device. Pure: the same views and key always give the same lines.
+ * @param key that was pressed since, and wants an answer even where nothing came of it; null: none was, or its answer comes
+ *   from the supervisor
  */
 export function announce(
   before: ScreenView | null,
   after: ScreenView,
   texts: (view: ScreenView) => KeyTexts,
+  key: string | null = null,
 ): string[] {
   if (before === null) return summary(after);
-  return [...news(before, after), ...answers(before, after, texts)].map(visibleText);
+  const answered = answers(before, after, texts);
+  const nothing = key === null || answered.length > 0 ? [] : nothingCame(before, after, texts, key);
+  return [...news(before, after), ...answered, ...nothing].map(visibleText);
 }
 
 function news(before: ScreenView, after: ScreenView): string[] {
@@ -118,6 +123,28 @@ function answers(before: ScreenView, after: ScreenView, texts: (view: ScreenView
   return lines;
 }
 
+/** The answer to a key that has changed nothing that is heard. */
+function nothingCame(
+  before: ScreenView,
+  after: ScreenView,
+  texts: (view: ScreenView) => KeyTexts,
+  key: string,
+): string[] {
+  const { dialog, input, page, zoom } = after.screen;
+  if (dialog !== null) return [`${key} is no answer:`, ...questionOf(dialog, after).choices.map(choiceText)];
+  if (before.screen.dialog !== null) return key === 'escape' || key === 'n' ? ['nothing was done'] : [];
+  if (input !== null || before.screen.input !== null) return [];
+  if (zoom !== before.screen.zoom) return ['zoom changes what is drawn, and nothing of what is told'];
+  if (page !== null) return [`${pageTitle(page, after, texts)}: all of it was told; Esc goes back`];
+  return [selectionSentence(after)];
+}
+
+function pageTitle(page: Page, view: ScreenView, texts: (view: ScreenView) => KeyTexts): string {
+  if (page.kind === 'logs') return logTitle(page.model);
+  if (page.kind === 'requests') return requestsList(view, page).title;
+  return pageContent(page, view, () => texts(view).help()).title;
+}
+
 /** What came into the line without being typed letter by letter, and what there is to choose from. */
 function typedLines(was: LineInput, is: LineInput, { choices }: KeyTexts): string[] {
   if (choices?.isListed === true && was.listed === undefined)
@@ -135,14 +162,16 @@ function pageLines(before: ScreenView, after: ScreenView, help: (view: ScreenVie
   if (page.kind === 'logs') return logLines(before, after, page.model);
   if (page.kind === 'requests') return requestLines(before, after, page);
   const textOf = (view: ScreenView): string[] => {
-    const { title, rows } = pageContent(page, view, () => help(view));
+    const shown = view.screen.page;
+    if (shown === null || shown.kind === 'logs' || shown.kind === 'requests') return [];
+    const { title, rows } = pageContent(shown, view, () => help(view));
     return [title, ...rows.map((row) => paintRow(row, PLAIN).trim().replace(/ {2,}/gu, '  '))].filter(
       (line) => line !== '',
     );
   };
   const lines = textOf(after);
   if (before.screen.page === null || before.screen.page.kind !== page.kind) return lines;
-  const known = textOf({ ...before, screen: { ...before.screen, page } });
+  const known = textOf(before);
   const shared = lines.findIndex((line, index) => line !== known[index]);
   return shared < 0 ? [] : lines.slice(shared);
 }
@@ -159,13 +188,17 @@ function requestLines(before: ScreenView, after: ScreenView, page: Extract<Page,
 /** The title when the log is opened, and the lines that were not told yet. */
 function logLines({ screen: was }: ScreenView, { screen: is }: ScreenView, model: ModelId): string[] {
   const isOpen = was.page?.kind === 'logs' && was.page.model === model;
-  const title = isOpen ? [] : [`Log of ${model}`];
+  const title = isOpen ? [] : [logTitle(model)];
   const tail = shownLog(is);
   if (tail?.model !== model) return title;
   const told = isOpen ? shownLog(was) : null;
   const upTo = told?.model === model ? told.dropped + told.lines.length : 0;
   const error = tail.error === null || tail.error === told?.error ? [] : [tail.error];
   return [...title, ...error, ...tail.lines.slice(Math.max(0, upTo - tail.dropped)).map(cleanText)];
+}
+
+function logTitle(model: ModelId): string {
+  return `Log of ${model}`;
 }
 
 function selectionKey({ screen, lists }: ScreenView): string {

@@ -17,6 +17,8 @@ const NO_ROWS: readonly string[] = [];
 export interface LinearSource extends FrameSource {
   /** Says again what is there. */
   again(): void;
+  /** A key was pressed that is answered here, whatever comes of it. */
+  pressed(key: string): void;
 }
 
 /**
@@ -33,6 +35,7 @@ export function createLinearSource(
   let told: ScreenView | null = null;
   let waiting = '';
   let scheduled = false;
+  let pressed: string | null = null;
 
   const view = (): ScreenView | null => makeView(options, screen.getState(), domain.getState(), Date.now());
 
@@ -41,8 +44,9 @@ export function createLinearSource(
     try {
       const now = view();
       if (now === null) return tellWaiting();
-      for (const line of announce(told, now, keyTexts)) write(line);
+      for (const line of announce(told, now, keyTexts, pressed)) write(line);
       told = now;
+      pressed = null;
     } catch (error) {
       onError(error);
     }
@@ -75,6 +79,10 @@ export function createLinearSource(
     bodyRows: () => PAGE_SIZE,
     again() {
       told = null;
+      schedule();
+    },
+    pressed(key) {
+      pressed = key;
       schedule();
     },
     close() {

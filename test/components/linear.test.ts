@@ -8,15 +8,23 @@ import { createScreenWorld, type ScreenWorld } from '../support/screen-world.js'
 import { busySnapshot, SAMPLE_SUPERVISOR, SAMPLE_TIME, sampleDecision, sampleSnapshot } from '../support/snapshots.js';
 import { startScreen } from '../support/terminal-screen.js';
 
-/** What is said after each step. */
-function listener(world: ScreenWorld): { readonly heard: () => string[] } {
+/** What is said after each step, or after a key, as the terminal's keys are. */
+function listener(world: ScreenWorld): {
+  readonly heard: () => string[];
+  readonly heardAfter: (key: string) => string[];
+} {
   let told: ScreenView | null = null;
+  const say = (key: string | null): string[] => {
+    const view = world.view();
+    const lines = announce(told, view, keyTexts, key);
+    told = view;
+    return lines;
+  };
   return {
-    heard() {
-      const view = world.view();
-      const lines = announce(told, view, keyTexts);
-      told = view;
-      return lines;
+    heard: () => say(null),
+    heardAfter(key) {
+      world.press(key);
+      return say(key);
     },
   };
 }
@@ -108,6 +116,38 @@ describe('the screen for those who listen to it', () => {
     expect(heard()).toContain('filter "phi"');
   });
 
+  it('says what came of a question that took a while', async () => {
+    const world = createScreenWorld(busySnapshot());
+    const { heard } = listener(world);
+    heard();
+    world.press('P');
+    expect(heard()).toEqual(['Plan: load qwen3-32b', 'asking...']);
+    await Promise.resolve();
+    expect(heard()).toEqual(['FITS  phi-4 fits on CUDA1', 'nothing was changed by asking']);
+  });
+
+  it('answers keys that change nothing, too', () => {
+    const world = createScreenWorld({ ...busySnapshot(), queue: [] }, { options: { ownsSupervisor: true } });
+    const { heard, heardAfter } = listener(world);
+    heard();
+    expect(heardAfter('up')).toEqual([expect.stringMatching(/^models 1 of \d/u)]);
+    expect(heardAfter('escape')).toEqual([expect.stringMatching(/^models 1 of \d/u)]);
+    expect(heardAfter('z')).toEqual(['zoom changes what is drawn, and nothing of what is told']);
+    heardAfter('w');
+    expect(heardAfter('j')).toEqual([expect.stringMatching(/^Why: .*: all of it was told; Esc goes back$/u)]);
+    heardAfter('q');
+    expect(heardAfter('x')).toEqual([
+      'x is no answer:',
+      expect.stringMatching(/^d detach/u),
+      expect.anything(),
+      'Esc cancel',
+    ]);
+    expect(heardAfter('escape')).toEqual(['nothing was done']);
+    heardAfter('escape');
+    expect(heardAfter('3')).toEqual(['queue: empty']);
+    expect(heardAfter('w')).toEqual(['why does nothing: no row is selected, there is none']);
+  });
+
   it('says what Tab lists and chooses, and what comes into a line without being typed', () => {
     const world = createScreenWorld(busySnapshot());
     const { heard } = listener(world);
@@ -155,6 +195,11 @@ describe.each([
     await terminal.waitFor('q leaves.');
     terminal.type('j');
     await terminal.waitFor(/^models 2 of 6: llama4-scout/mu);
+    terminal.type('w');
+    await terminal.waitFor(/^Why: llama4-scout/mu);
+    terminal.type('j');
+    await terminal.waitFor(/^Why: llama4-scout: all of it was told; Esc goes back/mu);
+    terminal.type('\u001b');
     supervisor.sendDecision(sampleDecision(77, { sentence: 'something was decided' }));
     await terminal.waitFor(/admit: something was decided$/mu);
     expect(terminal.onAlternateScreen()).toBe(false);

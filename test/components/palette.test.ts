@@ -31,6 +31,19 @@ describe('the palette', () => {
     expect(world.text()).toContain('Unload qwen3-32b with 2 requests in flight?');
   });
 
+  it('takes back a word with Ctrl-W, and everything with Ctrl-U', () => {
+    const world = createScreenWorld(busySnapshot());
+    world.press(':');
+    type(world, 'load phi-4 ');
+    world.press('ctrl+w');
+    expect(world.screen.getState().input?.text).toBe('load ');
+    world.press('ctrl+w', 'ctrl+w');
+    expect(world.screen.getState().input?.text).toBe('');
+    type(world, 'load phi');
+    world.press('ctrl+u');
+    expect(world.screen.getState().input?.text).toBe('');
+  });
+
   it('takes a typed verb at its word: pin never unpins', () => {
     const world = createScreenWorld(busySnapshot());
     run(world, 'pin qwen3-32b');
