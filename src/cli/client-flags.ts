@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import { shellWord } from '../../components/text/shell.js';
 import { connect } from '../client/connect.js';
 import type { SupervisorTarget } from '../client/supervisor-client.js';
 import type { Snapshot, SupervisorClient } from '../client/types.js';
@@ -46,8 +47,8 @@ export async function targetFor({ url, stateDir, apiKey }: ClientFlags): Promise
   const paths = pathsFor(stateDir);
   if ((await runningSupervisor(paths)) !== null) return { socketPath: paths.socket };
   if (stateDir !== null) {
-    const nobody = `No supervisor is running for ${stateDir}; start one with llm-tui serve.`;
-    throw new CommandFailed((await outOfReach(paths)) ?? nobody);
+    const nobody = `No supervisor is running for ${stateDir}; start one with llm-tui serve --state-dir ${shellWord(stateDir)}.`;
+    throw new CommandFailed((await outOfReach(paths)) ?? nobody, { code: 'no_supervisor' });
   }
   return at(DEFAULT_URL);
 }
@@ -59,9 +60,9 @@ export async function clientFor(flags: ClientFlags): Promise<SupervisorClient> {
     return await answered(connect(target));
   } catch (cause) {
     const isNamed = flags.url !== null || flags.stateDir !== null;
-    if (isNamed && cause instanceof Error) throw new CommandFailed(cause.message, { cause });
+    if (isNamed && cause instanceof Error) throw new CommandFailed(cause.message, { cause, code: 'no_supervisor' });
     const nobody = 'No supervisor is running; start one with llm-tui, or name one with --url or --state-dir.';
-    throw new CommandFailed((await outOfReach(pathsFor(null))) ?? nobody, { cause });
+    throw new CommandFailed((await outOfReach(pathsFor(null))) ?? nobody, { cause, code: 'no_supervisor' });
   }
 }
 

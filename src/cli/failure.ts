@@ -1,10 +1,12 @@
 import { CommanderError } from 'commander';
 import { visibleText } from '../../components/text/clean.js';
-import { CommandFailed, FailureShown, Interrupted, UsageError } from './usage-error.js';
+import { CommandFailed, FailureShown, Interrupted, UsageError, type FailureCode } from './usage-error.js';
 
 /** How a command has failed. */
 export interface Failure {
   readonly kind: 'usage' | 'failed' | 'interrupted' | 'unexpected';
+  /** The same for programs, as closely as is known. */
+  readonly code: FailureCode | 'usage' | 'interrupted' | 'unexpected';
   /** For stderr, without the program's name. */
   readonly message: string;
   readonly exitCode: 1 | 2;
@@ -22,26 +24,38 @@ export function failureOf(error: unknown): Failure | null {
     const [what = '', ...hints] = error.message.replace(/^error: /u, '').split('\n');
     const hint = /Did you mean (?:one of )?(.+)\?/u.exec(hints.join(' '))?.[1];
     const rest = hint === undefined ? 'see llm-tui --help' : `did you mean ${hint}?`;
-    return { ...failure, kind: 'usage', exitCode: 2, message: `${cleanLines(what).replace(/\.$/u, '')}; ${rest}` };
+    return {
+      ...failure,
+      kind: 'usage',
+      code: 'usage',
+      exitCode: 2,
+      message: `${cleanLines(what).replace(/\.$/u, '')}; ${rest}`,
+    };
   }
   if (error instanceof UsageError) {
-    return { ...failure, kind: 'usage', exitCode: 2, message: cleanLines(error.message) };
+    return { ...failure, kind: 'usage', code: 'usage', exitCode: 2, message: cleanLines(error.message) };
   }
   if (error instanceof Interrupted) {
     const { signal, message } = error;
-    return { ...failure, kind: 'interrupted', exitCode: 1, message: cleanLines(message), signal };
+    return { ...failure, kind: 'interrupted', code: 'interrupted', exitCode: 1, message: cleanLines(message), signal };
   }
   if (error instanceof CommandFailed) {
     const shown = error instanceof FailureShown;
-    return { ...failure, kind: 'failed', exitCode: 1, message: cleanLines(error.message), shown };
+    return { ...failure, kind: 'failed', code: error.code, exitCode: 1, message: cleanLines(error.message), shown };
   }
   const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { ...failure, kind: 'unexpected', exitCode: 1, message: `an unexpected error, please report it: ${what}` };
+  return {
+    ...failure,
+    kind: 'unexpected',
+    code: 'unexpected',
+    exitCode: 1,
+    message: `an unexpected error, please report it: ${what}`,
+  };
 }
 
 /** The document that a program which asked for JSON reads instead of the one that it wanted. */
-export function failureJson({ kind, message }: Failure): string {
-  return JSON.stringify({ schema: 1, error: { code: kind, message } }, null, 2);
+export function failureJson({ code, message }: Failure): string {
+  return JSON.stringify({ schema: 1, error: { code, message } }, null, 2);
 }
 
 /** Names that were given, and words of others, may hold control sequences. */

@@ -8,7 +8,9 @@ const NEAREST_NAMED = 3;
 export function knownId({ models }: Snapshot, name: string): ModelId {
   const model = resolveModel(models, name);
   if (model !== null) return model.id;
-  throw new CommandFailed(`model '${name}' is not in the catalog; ${nearNames(models, name)}`);
+  throw new CommandFailed(`model '${name}' is not in the catalog; ${nearNames(models, name)}`, {
+    code: 'model_not_found',
+  });
 }
 
 /** What may be meant by a name that nothing is called by, or how to find out. */

@@ -1,5 +1,6 @@
 import { whatChanged } from '../../components/text/reload-report.js';
 import type { ModelId, OperatorAction, Snapshot, SupervisorClient } from '../client/types.js';
+import { alreadySo, isComing } from './already-so.js';
 import { answered, clientFor, snapshotOf, type ClientFlags } from './client-flags.js';
 import { knownId } from './known-id.js';
 import { statusLine } from './status-line.js';
@@ -21,12 +22,27 @@ export async function actCommand(
   await print(flags, async (client) => {
     const before = await snapshotOf(client);
     const id = knownId(before, name);
-    const result = await answered(client.act(action, id));
-    if (!result.ok) throw new CommandFailed(result.message + placeOf(before, id));
-    const message =
-      action === 'load' || action === 'wake' ? await whenLoaded(client, before, id) : whatWasDone(action, before, id);
-    return json ? JSON.stringify({ schema: 1, action, model: id, message }, null, 2) : message;
+    const message = alreadySo(action, before, id) ?? (await act(client, action, before, id));
+    return json ? toJson({ action, model: id, message }) : message;
   });
+}
+
+/** Does it, and tells what came of it; a load that is under way is joined. */
+async function act(
+  client: SupervisorClient,
+  action: Exclude<OperatorAction, 'withdraw'>,
+  before: Snapshot,
+  id: ModelId,
+): Promise<string> {
+  if (action !== 'load' || !isComing(before, id)) {
+    const result = await answered(client.act(action, id));
+    if (!result.ok) throw new CommandFailed(result.message + placeOf(before, id), { code: 'refused' });
+  }
+  return action === 'load' || action === 'wake' ? whenLoaded(client, before, id) : whatWasDone(action, before, id);
+}
+
+function toJson(answer: object): string {
+  return JSON.stringify({ schema: 1, ...answer }, null, 2);
 }
 
 /** Where to put right a model that cannot run as it is described. */
@@ -36,11 +52,12 @@ function placeOf({ models }: Snapshot, id: ModelId): string {
 }
 
 /** `llm-tui stop`: stops every model and the supervisor, and waits until it has gone. */
-export async function stopCommand(flags: ClientFlags): Promise<void> {
+export async function stopCommand(flags: ClientFlags, json: boolean): Promise<void> {
   await print(flags, async (client) => {
     if (!client.source.can.has('stop')) {
       throw new CommandFailed(
-        'a supervisor is stopped on its own machine, through its socket: llm-tui stop without --url',
+        'a supervisor is stopped on its own machine, through its socket: llm-tui stop without --url, ' +
+          'with the --state-dir that it was started with',
       );
     }
     const { supervisor } = await snapshotOf(client);
@@ -50,7 +67,8 @@ export async function stopCommand(flags: ClientFlags): Promise<void> {
     line.tell('its models are stopped, then the supervisor ends');
     const goesOn = `the supervisor at ${supervisor.url} goes on stopping`;
     await untilInterrupted(whenGone(client), () => Promise.resolve(goesOn)).finally(() => line.clear());
-    return `the supervisor at ${supervisor.url} has been stopped`;
+    const message = `the supervisor at ${supervisor.url} has been stopped`;
+    return json ? toJson({ action: 'stop', url: supervisor.url, message }) : message;
   });
 }
 
@@ -65,13 +83,13 @@ function whenGone(client: SupervisorClient): Promise<void> {
 }
 
 /** `llm-tui reload`: what has changed since the models were read last. */
-export async function reloadCommand(flags: ClientFlags): Promise<void> {
+export async function reloadCommand(flags: ClientFlags, json: boolean): Promise<void> {
   await print(flags, async (client) => {
     const result = await client.reload();
     if (!result.ok) throw new CommandFailed(result.message);
     const { errors, ...change } = result.report;
     if (errors.length > 0) throw new CommandFailed(errors.join('\n'));
-    return whatChanged(change);
+    return json ? toJson({ action: 'reload', ...change, message: whatChanged(change) }) : whatChanged(change);
   });
 }
 
@@ -79,14 +97,16 @@ export async function reloadCommand(flags: ClientFlags): Promise<void> {
 export async function planCommand(model: string, flags: ClientFlags, json: boolean): Promise<void> {
   await print(flags, async (client) => {
     const plan = await client.plan(knownId(await snapshotOf(client), model));
-    return json ? JSON.stringify({ schema: 1, ...plan }, null, 2) : `${plan.outcome}: ${plan.sentence}`;
+    return json ? toJson(plan) : `${plan.outcome}: ${plan.sentence}`;
   });
 }
 
 /** `llm-tui logs MODEL`: the last lines of its process. */
-export async function logsCommand(model: string, flags: ClientFlags): Promise<void> {
+export async function logsCommand(model: string, flags: ClientFlags, json: boolean): Promise<void> {
   await print(flags, async (client) => {
-    const lines = await client.logs(knownId(await snapshotOf(client), model));
+    const id = knownId(await snapshotOf(client), model);
+    const lines = await client.logs(id);
+    if (json) return toJson({ model: id, lines });
     return lines.length > 0 ? lines.join('\n') : `${model} has not said anything yet`;
   });
 }

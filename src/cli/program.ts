@@ -68,9 +68,11 @@ export function describeProgram(args: readonly string[] = []): Command {
     .action((url: string | undefined, flags: Record<string, string | undefined>) =>
       psCommand(readClientFlags({ ...flags, ...(url === undefined ? {} : { url }) }), flags['json'] !== undefined),
     );
-  addClientFlags(program.command('stop').description('stop every model and the supervisor')).action(
-    (flags: Record<string, string | undefined>) => stopCommand(readClientFlags(flags)),
-  );
+  addClientFlags(program.command('stop').description('stop every model and the supervisor'))
+    .option('--json', 'what came of it, as JSON')
+    .action((flags: Record<string, string | undefined>) =>
+      stopCommand(readClientFlags(flags), flags['json'] !== undefined),
+    );
   for (const [action, description] of ACTIONS) {
     addClientFlags(program.command(`${action} <model>`).description(description))
       .option('--json', 'what came of it, as JSON')
@@ -78,17 +80,21 @@ export function describeProgram(args: readonly string[] = []): Command {
         actCommand(action, model, readClientFlags(flags), flags['json'] !== undefined),
       );
   }
-  addClientFlags(program.command('reload').description('read all sources of models again')).action(
-    (flags: Record<string, string | undefined>) => reloadCommand(readClientFlags(flags)),
-  );
+  addClientFlags(program.command('reload').description('read all sources of models again'))
+    .option('--json', 'what has changed, as JSON')
+    .action((flags: Record<string, string | undefined>) =>
+      reloadCommand(readClientFlags(flags), flags['json'] !== undefined),
+    );
   addClientFlags(program.command('plan <model>').description('what loading a model now would do'))
     .option('--json', 'with the whole decision record, as JSON')
     .action((model: string, flags: Record<string, string | undefined>) =>
       planCommand(model, readClientFlags(flags), flags['json'] !== undefined),
     );
-  addClientFlags(program.command('logs <model>').description("the last lines of a model's process")).action(
-    (model: string, flags: Record<string, string | undefined>) => logsCommand(model, readClientFlags(flags)),
-  );
+  addClientFlags(program.command('logs <model>').description("the last lines of a model's process"))
+    .option('--json', 'as JSON, a text for each line')
+    .action((model: string, flags: Record<string, string | undefined>) =>
+      logsCommand(model, readClientFlags(flags), flags['json'] !== undefined),
+    );
   passOn(
     addClientFlags(
       program

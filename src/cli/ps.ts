@@ -98,9 +98,10 @@ function noticeLines(notices: readonly string[]): readonly string[] {
   ];
 }
 
-/** Why a model cannot run, or has failed. */
+/** Why a model cannot run or be used, or has failed. */
 function reasonOf(model: ModelView): string {
   if (model.invalid !== null) return model.invalid;
+  if (model.blocked) return 'blocked: requests for it are refused';
   return model.word === 'failed' ? (model.lastExit?.reason ?? '') : '';
 }
 

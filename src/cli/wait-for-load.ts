@@ -1,11 +1,13 @@
 import { countText, withoutName } from '../../components/text/format.js';
 import { entryFor, stateOf } from '../../components/text/model-state.js';
-import { applyDelta } from '../client/apply-delta.js';
+import { applyDecision, applyDelta } from '../client/apply-delta.js';
 import type { ModelView, Snapshot, SupervisorClient } from '../client/types.js';
 import { answered, snapshotOf } from './client-flags.js';
 import { statusLine, type StatusLine } from './status-line.js';
 import { untilInterrupted } from './until-interrupted.js';
 import { CommandFailed } from './usage-error.js';
+
+const GIVES_UP: ReadonlySet<string> = new Set(['notice', 'stop']);
 
 /**
  * What became of a load that was accepted, in one sentence; meanwhile what it waits for is told. Whoever interrupts that
@@ -28,6 +30,9 @@ function outcomeOfLoad(client: SupervisorClient, before: Snapshot, id: string, l
     const stop = client.subscribe((message) => {
       if (message.type === 'snapshot') snapshot = message.snapshot;
       else if (message.type === 'delta' && snapshot !== null) snapshot = applyDelta(snapshot, message.delta);
+      // It comes before the change that it brings about, and says why.
+      else if (message.type === 'decision' && snapshot !== null) snapshot = applyDecision(snapshot, message.decision);
+      if (message.type === 'decision') return;
       const outcome =
         message.type === 'disconnected' ? new CommandFailed(message.reason) : outcomeOf(snapshot, id, before.at, line);
       if (outcome === null) return;
@@ -54,7 +59,13 @@ function outcomeOf(
   const failed = model.lastExit !== null && model.lastExit.at >= since ? model.lastExit.reason : null;
   const refused = snapshot.decisions.findLast((decision) => decision.kind === 'refuse' && decision.model === model.id);
   if (failed === null && refused !== undefined && refused.at >= since) return new CommandFailed(refused.sentence);
-  return new CommandFailed(`${model.id} is ${model.word}: ${failed ?? 'its load was given up'}`);
+  return new CommandFailed(`${model.id} is ${model.word}: ${failed ?? whyGivenUp(snapshot, id, since)}`);
+}
+
+/** Whoever had a hand in it is in the latest that was decided of the model. */
+function whyGivenUp({ decisions }: Snapshot, id: string, since: number): string {
+  const told = decisions.findLast(({ model, kind, at }) => model === id && at >= since && GIVES_UP.has(kind));
+  return told === undefined ? 'its load was given up' : withoutName(told.sentence, id);
 }
 
 /** `qwen3 is WAITING: short 8.1 GiB on CUDA0; phi-4 is busy (2)`, in the words of the screen. */

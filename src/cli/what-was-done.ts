@@ -22,7 +22,7 @@ export function whatWasDone(
         ? `${id} leaves once its ${countText(running, 'request')} ${running === 1 ? 'has' : 'have'} ended`
         : `${id} is being unloaded`;
     case 'park':
-      return `${id} goes to sleep, out of memory`;
+      return `${id} goes to sleep and leaves memory`;
     case 'cancel':
       return whatWasCancelled(id, running, model === undefined ? 0 : (entryFor(before, model)?.waiters ?? 0));
     case 'kill':
@@ -37,7 +37,7 @@ export function whatWasDone(
 }
 
 function whatWasCancelled(id: string, running: number, waiting: number): string {
-  if (running + waiting === 0) return `the load of ${id}, which nobody waited for, is cancelled`;
+  if (running + waiting === 0) return `the load of ${id} is cancelled; no request waited for it`;
   const parts = [...(running > 0 ? [`${running} being answered`] : []), ...(waiting > 0 ? [`${waiting} waiting`] : [])];
   return `${countText(running + waiting, 'request')} for ${id} cancelled: ${parts.join(', ')}`;
 }

@@ -68,5 +68,5 @@ function leave(turn: Turn, id: ModelId, gone: readonly RequestId[], wanted: bool
 function sentence(id: ModelId, waiting: number, running: number): string {
   const parts = [...(waiting > 0 ? [`${waiting} waiting`] : []), ...(running > 0 ? [`${running} being answered`] : [])];
   if (parts.length > 0) return `${id}: ${parts.join(' and ')}: cancelled by the operator`;
-  return `${id}: its load, which nobody waited for, was cancelled by the operator`;
+  return `${id}: its load was cancelled by the operator; no request waited for it`;
 }

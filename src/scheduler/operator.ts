@@ -32,7 +32,8 @@ export function reasonAgainst(state: State, action: OperatorAction, id: ModelId,
     case 'kill':
       return instance === null ? `model '${id}' is not running` : null;
     case 'pin':
-      return model.pinned ? `model '${id}' is pinned already` : null;
+      if (model.pinned) return `model '${id}' is pinned already`;
+      return model.blocked ? `model '${id}' is blocked; unblock it first` : null;
     case 'unpin':
       return model.pinned ? null : `model '${id}' is not pinned`;
     case 'block':

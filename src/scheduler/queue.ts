@@ -58,7 +58,13 @@ export function wantAtStart(turn: Turn, id: ModelId): void {
 
 function mayBeWanted(turn: Turn, id: ModelId): boolean {
   const model = modelOf(turn.state, id);
-  return model !== null && model.instance === null && model.spec.invalid === null && !turn.state.shuttingDown;
+  return (
+    model !== null &&
+    model.instance === null &&
+    model.spec.invalid === null &&
+    !model.blocked &&
+    !turn.state.shuttingDown
+  );
 }
 
 /** Makes sure that the queue has an entry for the model, wanted by the operator, by its pin or at start. */

@@ -204,16 +204,16 @@ describe('mistakes on the command line get one clear sentence', () => {
 
 describe('a command that was asked for JSON answers with JSON when it fails', () => {
   it.each([
-    { mistake: 'an unknown model', args: ['load', 'nosuchmodel'], code: 'failed', exitCode: 1 },
-    { mistake: 'an unknown model to plan for', args: ['plan', 'nosuchmodel'], code: 'failed', exitCode: 1 },
+    { mistake: 'an unknown model', args: ['load', 'nosuchmodel'], code: 'model_not_found', exitCode: 1 },
+    { mistake: 'an unknown model to plan for', args: ['plan', 'nosuchmodel'], code: 'model_not_found', exitCode: 1 },
     { mistake: 'an unknown model to measure', args: ['measure', 'nosuchmodel'], code: 'failed', exitCode: 1 },
-    { mistake: 'a state that does not allow it', args: ['park', 'a'], code: 'failed', exitCode: 1 },
+    { mistake: 'a state that does not allow it', args: ['park', 'a'], code: 'refused', exitCode: 1 },
     { mistake: 'an unknown flag', args: ['ps', '--jsn'], code: 'usage', exitCode: 2 },
     { mistake: 'a word too many', args: ['cancel', 'a', 'b'], code: 'usage', exitCode: 2 },
     { mistake: 'an address that is none', args: ['ps', 'nonsense'], code: 'usage', exitCode: 2 },
     { mistake: 'a file that is not there', args: ['replay', '/no/such/journal'], code: 'failed', exitCode: 1 },
     { mistake: 'a scenario that is not there', args: ['simulate', '/no/such.yaml'], code: 'usage', exitCode: 2 },
-    { mistake: 'nobody to talk to', args: ['ps', '--state-dir', '/no/such/dir'], code: 'failed', exitCode: 1 },
+    { mistake: 'nobody to talk to', args: ['ps', '--state-dir', '/no/such/dir'], code: 'no_supervisor', exitCode: 1 },
   ])('$mistake', async ({ args, code, exitCode }) => {
     await using served = await serve(...simulated('CUDA0=24GiB', { a: { 'sim-size': '1GiB' } }));
     const state = ['replay', 'simulate', 'ps'].includes(args[0] ?? '') ? [] : ['--state-dir', served.stateDirectory];

@@ -15,10 +15,17 @@ describe('the verbs of the screen, as commands', () => {
 
     expect(await run('park', 'alpha')).toMatchObject({ code: 1, stderr: "llm-tui: model 'alpha' is not loaded\n" });
     expect(await run('load', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha is ready\n' });
-    expect(await run('park', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha goes to sleep, out of memory\n' });
+    expect(await run('park', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha goes to sleep and leaves memory\n' });
     await served.until('it sleeps', ({ models }) => models[0]?.word === 'sleeping');
     expect(await run('wake', 'alpha')).toMatchObject({ code: 0, stdout: 'alpha is ready\n' });
-    expect((await run('wake', 'alpha')).stderr).toContain("model 'alpha' is awake");
+    for (const [verb, word] of [
+      ['wake', 'awake'],
+      ['load', 'loaded'],
+      ['unpin', 'unpinned'],
+    ] as const) {
+      const again = { code: 0, stdout: `alpha is ${word} already\n`, stderr: '' };
+      expect(await run(verb, 'alpha'), 'what is so already is no failure').toMatchObject(again);
+    }
 
     expect((await run('cancel', 'alpha')).stderr).toContain("no request for model 'alpha' waits or is being answered");
     const answered = served.post('/v1/completions', { model: 'alpha', prompt: 'x', max_tokens: 100_000 });
@@ -39,6 +46,20 @@ describe('the verbs of the screen, as commands', () => {
     expect((await run('unload', 'alpha')).stdout).toBe('alpha is being unloaded\n');
 
     expect(await run('reload')).toMatchObject({ code: 0, stdout: 'nothing has changed\n' });
+    const reloaded = {
+      schema: 1,
+      action: 'reload',
+      added: [],
+      changed: [],
+      removed: [],
+      message: 'nothing has changed',
+    };
+    expect(JSON.parse((await run('reload', '--json')).stdout)).toEqual(reloaded);
+    expect(JSON.parse((await run('logs', 'alpha', '--json')).stdout)).toEqual({
+      schema: 1,
+      model: 'alpha',
+      lines: expect.arrayContaining([expect.any(String)]) as string[],
+    });
 
     const stopped = await run('stop');
     expect(stopped).toMatchObject({ code: 1, stdout: '' });

@@ -64,6 +64,20 @@ describe('llm-tui load, while it waits', () => {
     leaving.abort();
   });
 
+  it('joins a load that is under way, whose end by others it tells as what it was', async () => {
+    await using served = await serve(...twoThatDoNotFitTogether());
+    await served.post('/supervisor/load', { model: 'second' });
+    await served.until('it loads', ({ models }) => models[1]?.word === 'loading');
+    const left = start(served, 'load', 'second');
+    await until('it waits', () => left.stderr().includes('second is LOADING\n'));
+    await left.interrupt();
+    expect(left.stderr()).toContain('the load of second goes on: it had been asked for before\n');
+    const joined = start(served, 'load', 'second');
+    await until('it waits too', () => joined.stderr().includes('second is LOADING\n'));
+    await runProgram(['cancel', 'second', '--url', served.url], served.directory);
+    await until('it is told', () => joined.stderr().includes('its load was cancelled by the operator'));
+  });
+
   it('stops the child that was starting for it', async () => {
     await using served = await serve(...twoThatDoNotFitTogether());
     const load = start(served, 'load', 'second');
@@ -140,7 +154,7 @@ describe('cancelling a load that only the operator wanted', () => {
     await served.post('/supervisor/load', { model: 'second' });
     await served.until('it loads', ({ models }) => models[1]?.word === 'loading');
     const { stdout } = await runProgram(['cancel', 'second', '--url', served.url], served.directory);
-    expect(stdout).toBe('the load of second, which nobody waited for, is cancelled\n');
+    expect(stdout).toBe('the load of second is cancelled; no request waited for it\n');
     await served.until('its child has gone', ({ models }) => models[1]?.word === 'unloaded');
   });
 });

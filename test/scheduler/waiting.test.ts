@@ -33,6 +33,15 @@ describe('waiting, and not', () => {
     expect(stage.rejected.get(blocked)?.decision).toBe(stage.decisions[0]?.number);
   });
 
+  it('is not loaded for a pin either, before it is unblocked', () => {
+    const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }));
+    stage.operator('block', 'a').operator('pin', 'a');
+    expect(stage.model('a').pinned).toBe(false);
+    stage.catalog(spec('a', { CUDA0: 10 }, { pinned: true }));
+    expect(stage.did('spawn')).toEqual([]);
+    expect(stage.operator('unblock', 'a').did('spawn')).toEqual(['a']);
+  });
+
   it('--admission refuse tells at once who is in the way, instead of waiting for them', () => {
     const stage = oneCard({ admission: 'refuse' });
     stage.request('a');
