@@ -178,6 +178,24 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
   },
   {
+    guard: 'others: nobody is refused for what other programs have only just taken',
+    file: 'admission.ts',
+    find: `if (isForAMoment) return`,
+    replace: 'if (!isForAMoment) return',
+  },
+  {
+    guard: 'others: what they keep is not waited for',
+    file: 'recent-room.ts',
+    find: ` || now - recentRoom.at > MOMENT_MILLIS`,
+    replace: '',
+  },
+  {
+    guard: 'others: whoever waits for them holds nobody up',
+    file: 'carry-out.ts',
+    find: `return 'aside';`,
+    replace: `return 'waits';`,
+  },
+  {
     guard: 'race: nobody leaves for a model that a reload found unusable',
     file: 'plan-queue.ts',
     find: `if (cannotServe(model)) {`,

@@ -37,7 +37,10 @@ export type Verdict = {
   /** It would have to wait, and `--admission refuse` says that nobody waits. */
   | { readonly kind: 'refuse-busy' }
   | { readonly kind: 'refuse-pinned'; readonly pinned: readonly Candidate[] }
-  | { readonly kind: 'refuse-too-large'; readonly rooms: readonly Room[] }
+  /** Other programs have only just taken the room, and may give it back. */
+  | { readonly kind: 'wait-others'; readonly rooms: readonly Room[] }
+  /** There are so many other ways to place it, none of them nearer to fitting. */
+  | { readonly kind: 'refuse-too-large'; readonly rooms: readonly Room[]; readonly otherWays: number }
 );
 
 /** A device that cannot be read, and why not, in its driver's words. */
@@ -60,12 +63,13 @@ const RANK: Readonly<Record<Verdict['kind'], number>> = {
   evict: 4,
   'wait-busy': 5,
   'wait-unreadable': 6,
-  'wait-turn': 7,
-  proceed: 8,
-  'refuse-busy': 9,
-  'refuse-unreadable': 10,
-  'refuse-pinned': 11,
-  'refuse-too-large': 12,
+  'wait-others': 7,
+  'wait-turn': 8,
+  proceed: 9,
+  'refuse-busy': 10,
+  'refuse-unreadable': 11,
+  'refuse-pinned': 12,
+  'refuse-too-large': 13,
 };
 
 /** Room that nobody but the head of the queue may take. */
@@ -90,12 +94,18 @@ export function judge(
 ): Verdict {
   const layouts = layoutsOf(state, model);
   const verdicts = layouts.map((layout) => judgeLayout(state, ledger, entry, model, layout, setAside, mayEvict));
-  return verdicts.reduce((best, verdict) => (isBetter(verdict, best) ? verdict : best));
+  const best = verdicts.reduce((best, verdict) => (isBetter(verdict, best) ? verdict : best));
+  return best.kind === 'refuse-too-large' ? { ...best, otherWays: layouts.length - 1 } : best;
 }
 
 function isBetter(a: Verdict, b: Verdict): boolean {
   if (a.kind === 'evict' && b.kind === 'evict') return evictedBytes(a.victims) < evictedBytes(b.victims);
+  if (a.kind === 'refuse-too-large' && b.kind === 'refuse-too-large') return lackOf(a) < lackOf(b);
   return RANK[a.kind] < RANK[b.kind];
+}
+
+function lackOf({ layout, rooms }: Extract<Verdict, { kind: 'refuse-too-large' }>): Bytes {
+  return rooms.reduce((sum, { device, roomBytes }) => sum + bytesOn(layout.claim, device) - roomBytes, 0);
 }
 
 function evictedBytes(victims: readonly Candidate[]): Bytes {
@@ -106,7 +116,7 @@ function evictedBytes(victims: readonly Candidate[]): Bytes {
  * 0. A device that it needs cannot be read: wait for that, and after a while refuse.
  * 1. It fits, nobody else is sizing itself on the same device, and no measuring child is in the room: admit.
  * 2. It fits once those who are leaving have left: wait for them, ask nobody else.
- * 3. It could never fit, even alone: too large.
+ * 3. It could never fit, even alone: too large; where others have only just taken the room, wait for that a while.
  * 4. Somebody may be asked to leave, and that is enough: evict.
  * 5. It would be enough once busy, loading or young ones may leave: wait for them.
  * 6. Pinned ones are in the way.
@@ -144,7 +154,11 @@ function judgeLayout(
   const victims = tooSmall.length > 0 ? null : POLICIES[policy](field.candidates, missing);
   if (victims !== null) return { ...base, field: withUnneeded(field, victims), kind: 'evict', victims };
   if (admission === 'proceed') return { ...base, kind: 'proceed' };
-  if (tooSmall.length > 0) return { ...base, kind: 'refuse-too-large', rooms: tooSmall };
+  if (tooSmall.length > 0) {
+    const isForAMoment = admission !== 'refuse' && tooSmall.every((room) => room.hadRoomAt !== null);
+    if (isForAMoment) return { ...base, kind: 'wait-others', rooms: tooSmall };
+    return { ...base, kind: 'refuse-too-large', rooms: tooSmall, otherWays: 0 };
+  }
 
   const later = POLICIES[policy]([...field.candidates, ...field.blockers], missing);
   if (later === null) return { ...base, kind: 'refuse-pinned', pinned: field.pinned };

@@ -5,6 +5,7 @@ import { leaversFor, type Leaver } from './leavers.js';
 import { figuresOf, type Ledger } from './ledger.js';
 import { drainInstance, startInstance, stopInstance, wakeInstance } from './lifecycle.js';
 import { dropEntry, rejectWaiters } from './queue.js';
+import { MOMENT_MILLIS } from './recent-room.js';
 import { retryAfterSeconds } from './retry-after.js';
 import type { Model, QueueEntry } from './state.js';
 import { modelOf, patchEntry, patchModel, record, type Turn } from './turn.js';
@@ -19,7 +20,7 @@ export function carryOut(
   model: Model,
   verdict: Verdict,
   behind: QueueEntry | null,
-): 'changed' | 'waits' | 'closed' {
+): 'changed' | 'waits' | 'aside' | 'closed' {
   switch (verdict.kind) {
     case 'admit':
     case 'proceed':
@@ -35,6 +36,9 @@ export function carryOut(
     case 'wait-turn':
       wait(turn, ledger, entry, verdict);
       return 'waits';
+    case 'wait-others':
+      wait(turn, ledger, entry, verdict);
+      return 'aside';
     case 'wait-busy':
       wait(turn, ledger, entry, verdict);
       takeTurns(turn, entry, verdict);
@@ -103,7 +107,8 @@ function sayWaitsFor({ model }: QueueEntry, leavers: readonly Leaver[]): string 
 
 /** Says why an entry waits, once for as long as the reason stays the same; what is told of it meanwhile stays true. */
 function wait(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Verdict): void {
-  const setAside = verdict.layout.need;
+  // Nothing that we could keep free would be enough.
+  const setAside = verdict.kind === 'wait-others' ? {} : verdict.layout.need;
   const waitKey = waitKeyOf(verdict);
   // Once victims are leaving, the record of their eviction is the reason; waiting for them to go is no news.
   const isKnown = entry.waitKey === waitKey || (verdict.kind === 'wait-leaving' && entry.waitKey.startsWith('evict '));
@@ -117,6 +122,7 @@ function wait(turn: Turn, ledger: Ledger, entry: QueueEntry, verdict: Verdict): 
   const decision = decide(turn, ledger, entry, verdict, about);
   patchEntry(turn, entry.model, { decision, setAside, waitKey, why });
   if (verdict.kind === 'wait-busy') armWaitTimers(turn, entry, verdict);
+  if (verdict.kind === 'wait-others') armEndOfMoment(turn, entry, verdict);
 }
 
 function waitKeyOf(verdict: Verdict): string {
@@ -139,6 +145,12 @@ function armWaitTimers(turn: Turn, entry: QueueEntry, verdict: Extract<Verdict, 
     const ofAge = { kind: 'min-residency', model, generation: instance.generation } as const;
     turn.effects.push({ type: 'arm-timer', at: instance.readyAt + minResidencyMillis, timer: ofAge });
   }
+}
+
+/** When whoever waits for other programs has to be told that these stay. */
+function armEndOfMoment(turn: Turn, { model }: QueueEntry, { rooms }: Extract<Verdict, { kind: 'wait-others' }>): void {
+  const hadRoom = Math.min(...rooms.map((room) => room.hadRoomAt ?? turn.state.now));
+  turn.effects.push({ type: 'arm-timer', at: hadRoom + MOMENT_MILLIS + 1, timer: { kind: 'retry', model } });
 }
 
 /** A head that has waited long enough makes busy victims take no new work; they leave when what they do has ended. */
@@ -202,8 +214,7 @@ function refuse(
     status: 503,
     code: REFUSAL_CODES[verdict.kind],
     message: `model '${entry.model}' cannot be loaded: ${why.slice(entry.model.length + 2)}`,
-    // What is too large stays too large: asking again later would not help.
-    retryAfterSeconds: verdict.kind === 'refuse-too-large' ? null : retryAfterSeconds(turn.state, entry.model),
+    retryAfterSeconds: staysTooLarge(verdict) ? null : retryAfterSeconds(turn.state, entry.model),
     decision,
   });
   // An estimate that is too large may be wrong: it is measured, if it can be, before the next attempt.
@@ -212,6 +223,11 @@ function refuse(
   }
   if (entry.wanted === 'pin') patchEntry(turn, entry.model, { decision, waitKey: verdict.kind, why, setAside: null });
   else dropEntry(turn, entry.model);
+}
+
+/** True where asking again later would not help. */
+function staysTooLarge(verdict: Verdict): boolean {
+  return verdict.kind === 'refuse-too-large' && !verdict.rooms.every(({ isForOthers }) => isForOthers);
 }
 
 function decide(

@@ -70,9 +70,12 @@ export function sayAdmission(
 ): string {
   const need = `${layout.claimQuality === 'estimate' ? 'about ' : ''}${sayAmounts(layout.need)}`;
   const unlimited = figures.every((figure) => figure.marginBytes === 0);
-  const available = figures
-    .filter((figure) => figure.needBytes > 0)
-    .map((figure) => sayBytes(Math.max(0, figure.availableBytes)));
+  // In the order of what is needed.
+  const needed = figures.filter((figure) => figure.needBytes > 0).sort((a, b) => b.needBytes - a.needBytes);
+  const available = needed.map(({ device, availableBytes }) => {
+    const bytes = sayBytes(Math.max(0, availableBytes));
+    return needed.length > 1 ? `${bytes} on ${device}` : bytes;
+  });
   const room = available.length > 0 && !unlimited ? `; ${sayList(available)} available` : '';
   if (layout.squeezed)
     return `${model}: does not fit whole even alone; loading with ${need} and leaving the rest to its own fitting`;
@@ -146,8 +149,12 @@ export function sayVerdict(model: string, verdict: Verdict, modelsMax: number): 
     case 'wait-unreadable':
     case 'refuse-unreadable':
       return `${model}: ${verdict.device} cannot be read, so nobody knows what is free there: ${verdict.problem}`;
-    case 'refuse-too-large':
-      return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is with nothing else loaded: ${sayRooms(verdict.rooms)}`;
+    case 'wait-others':
+      return `${model}: needs ${sayAmounts(verdict.layout.claim)}, and other programs have just taken the room for it: ${sayRooms(verdict.rooms)}`;
+    case 'refuse-too-large': {
+      const others = verdict.otherWays > 0 ? '; every other way to place it lacks more' : '';
+      return `${model}: needs ${sayAmounts(verdict.layout.claim)}, more than there is with nothing else loaded: ${sayRooms(verdict.rooms)}${others}`;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { roomWhenAlone } from './ledger.js';
+import { hadRoomAt } from './recent-room.js';
 import type { State } from './state.js';
-import type { Bytes, DeviceBytes, DeviceName } from './units.js';
+import type { Bytes, DeviceBytes, DeviceName, Millis } from './units.js';
 
 /** What one model could have on a device that is too small for it. */
 export interface Room {
@@ -11,6 +12,10 @@ export interface Room {
   readonly marginBytes: Bytes;
   /** Why the device cannot be read, so that these are its last figures; null: it can. */
   readonly problem: string | null;
+  /** Whether it would be large enough if no other program were there. */
+  readonly isForOthers: boolean;
+  /** When it was large enough, if others have taken the room only of late; else null. */
+  readonly hadRoomAt: Millis | null;
 }
 
 /** Devices that could not take the claim even with nothing else of ours on them. */
@@ -20,6 +25,8 @@ export function tooSmallFor(state: State, claim: DeviceBytes): readonly Room[] {
     const roomBytes = roomWhenAlone(state.devices[name]);
     if (device === undefined || need <= roomBytes) return [];
     const { totalBytes, externalBytes, marginBytes, problem } = device;
-    return [{ device: name, roomBytes, totalBytes, externalBytes, marginBytes, problem }];
+    const isForOthers = need <= totalBytes - marginBytes;
+    const figures = { device: name, roomBytes, totalBytes, externalBytes, marginBytes, problem };
+    return [{ ...figures, isForOthers, hadRoomAt: hadRoomAt(state, device, need) }];
   });
 }

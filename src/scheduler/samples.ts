@@ -5,6 +5,7 @@ import { tellGrowth } from './growth.js';
 import { ledgerOf, sameDeviceSet } from './ledger.js';
 import { setMargins } from './margins.js';
 import { raisedBySight } from './raised.js';
+import { rememberRoom } from './recent-room.js';
 import { newDevice } from './reports.js';
 import { claimAfter, hasSettledAtRest, learnFromRest } from './rest.js';
 import { isOutdated, runningOf } from './running.js';
@@ -33,6 +34,7 @@ export function onSample(turn: Turn, event: SampleEvent): void {
   for (const id of turn.state.running) updateResidency(turn, id, event.takenAt, readings, resident);
   confirmReleases(turn, event.takenAt, readings, resident);
   for (const reading of readings) updateExternal(turn, reading, event.takenAt, resident);
+  for (const { name } of readings) rememberRoom(turn, name);
 }
 
 function isBelievable(reading: DeviceReading): boolean {

@@ -123,6 +123,8 @@ export interface Device {
   readonly problem: string | null;
   /** Since when; null: it can be sampled. */
   readonly problemSince: Millis | null;
+  /** The most that others have left of it of late, and when last. Absent in older journals. */
+  readonly recentRoom?: { readonly bytes: Bytes; readonly at: Millis };
 }
 
 /** A device that there must be by all signs, but that could never be read: its size is unknown, and it has no ledger. */

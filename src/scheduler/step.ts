@@ -4,7 +4,6 @@ import type { Decision } from './decisions.js';
 import type { Effect } from './effects.js';
 import type { Event, TimerName } from './events.js';
 import { onExited } from './exits.js';
-import { sayAmounts } from './explain.js';
 import { onIdleTimer, watchIdle } from './idle.js';
 import { onQueueTimeout, onRequest, onRequestEnded } from './leases.js';
 import { endDrain, onReady, onResting, stopForShutdown } from './lifecycle.js';
@@ -19,7 +18,8 @@ import { runningOf } from './running.js';
 import { onSample } from './samples.js';
 import { onHung, onStalled } from './silence.js';
 import type { Settings, State } from './state.js';
-import { beginTurn, entryOf, instanceOf, note, patchInstance, type Turn } from './turn.js';
+import { writeOffRelease } from './write-off.js';
+import { beginTurn, entryOf, instanceOf, patchInstance, type Turn } from './turn.js';
 
 export interface StepResult {
   readonly state: State;
@@ -177,31 +177,6 @@ function onTimer(turn: Turn, timer: TimerName): void {
     case 'park':
       onParkTimer(turn, timer);
       return;
-  }
-}
-
-function writeOffRelease(turn: Turn, timer: Extract<TimerName, { kind: 'release' }>): void {
-  const isIt = (release: State['releases'][number]): boolean =>
-    release.generation === timer.generation && release.model === timer.model;
-  const release = turn.state.releases.find(isIt);
-  if (release === undefined) return;
-  turn.state.releases = turn.state.releases.filter((other) => !isIt(other));
-  keepUnseen(turn, release);
-  const after = Math.round((turn.state.now - release.exitedAt) / 1000);
-  note(
-    turn,
-    'notice',
-    release.model,
-    `${release.model}: ${sayAmounts(release.held)} not seen to be back ${after} s after its exit; counting it as free or as others' from now on`,
-  );
-}
-
-/** Where a probe has not been heard since the exit, nothing says that the memory is free: it counts as others' until one is. */
-function keepUnseen(turn: Turn, { held, exitedAt }: State['releases'][number]): void {
-  for (const [name, bytes] of Object.entries(held)) {
-    const device = turn.state.devices[name];
-    if (device?.sample == null || device.sample.takenAt >= exitedAt) continue;
-    turn.state.devices[name] = { ...device, externalBytes: device.externalBytes + bytes };
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Settings } from '../../src/scheduler/state.js';
 import { projectModel } from '../../src/scheduler/project.js';
 import { GIB } from '../../src/scheduler/units.js';
 import { spec, Stage } from '../support/stage.js';
@@ -21,6 +22,84 @@ describe('admission', () => {
     expect(stage.decisions[0]?.sentence).toBe(
       'a: needs 20.0 GiB on CUDA0, more than there is with nothing else loaded: ' +
         '19.0 GiB on CUDA0 (of 24.0 GiB, 4.0 GiB used by others, 1.0 GiB margin)',
+    );
+  });
+
+  describe('where other programs have only just taken the room', () => {
+    const taken = (settings: Partial<Settings> = {}): Stage => {
+      const stage = new Stage(settings)
+        .devices({ CUDA0: 24, CUDA1: 24 })
+        .catalog(spec('a', { CUDA0: 20 }), spec('b', { CUDA1: 20 }), spec('c', { CUDA1: 20 }));
+      return stage.load('b').devices({ CUDA0: 24, CUDA1: 24 }, { CUDA0: 6 });
+    };
+
+    it('waits until they have gone', () => {
+      const stage = taken();
+      const request = stage.request('a');
+      expect(stage.decisions.map(({ kind, sentence }) => `${kind} ${sentence}`)).toEqual([
+        'wait a: needs 20.0 GiB on CUDA0, and other programs have just taken the room for it: ' +
+          '17.0 GiB on CUDA0 (of 24.0 GiB, 6.0 GiB used by others, 1.0 GiB margin)',
+      ]);
+      stage.sample(5000);
+      expect(stage.rejected.get(request)).toBe(undefined);
+      expect(stage.devices({ CUDA0: 24, CUDA1: 24 }).did('spawn')).toEqual(['a']);
+    });
+
+    it('but not for ever, and tells whoever waited when to come back', () => {
+      const stage = taken();
+      const request = stage.request('a');
+      const timer = stage.effects.find((effect) => effect.type === 'arm-timer' && effect.timer.kind === 'retry');
+      if (timer?.type !== 'arm-timer') throw new Error('nothing would end the wait');
+      stage.play({ type: 'timer', timer: timer.timer }, timer.at - stage.now);
+      expect(stage.rejected.get(request)).toMatchObject({ code: 'model_too_large' });
+      expect(stage.rejected.get(request)?.retryAfterSeconds).toBeGreaterThan(0);
+      expect(stage.rejected.get(stage.request('a')), 'they are known to stay').toMatchObject({
+        code: 'model_too_large',
+      });
+    });
+
+    it('holds nobody up meanwhile, who may even have others evicted', () => {
+      const stage = taken();
+      stage.request('a');
+      stage.request('c');
+      expect(stage.did('stop')).toEqual(['b']);
+    });
+
+    it('refuses at once where nobody is to wait, or the model could never fit', () => {
+      const refusing = taken({ admission: 'refuse' });
+      expect(refusing.rejected.get(refusing.request('a'))?.code).toBe('model_too_large');
+      const stage = taken();
+      stage.catalog(spec('a', { CUDA0: 25 }));
+      expect(stage.rejected.get(stage.request('a'))).toMatchObject({
+        code: 'model_too_large',
+        retryAfterSeconds: null,
+      });
+    });
+  });
+
+  it('says of a model that fits nowhere where it lacks least', () => {
+    const stage = new Stage().devices({ CUDA0: 24, CUDA1: 12 }).catalog({
+      ...spec('a', {}),
+      placements: [
+        { need: { CUDA1: 30 * GIB }, quality: 'min' },
+        { need: { CUDA0: 24 * GIB }, quality: 'min' },
+      ],
+    });
+    stage.request('a');
+    expect(stage.decisions[0]?.sentence).toBe(
+      'a: needs 24.0 GiB on CUDA0, more than there is with nothing else loaded: ' +
+        '23.0 GiB on CUDA0 (of 24.0 GiB, 1.0 GiB margin); every other way to place it lacks more',
+    );
+  });
+
+  it('names what is available in the order of what is needed, each with its device', () => {
+    const stage = new Stage()
+      .devices({ CUDA0: 24, CUDA1: 12, Host: 64 })
+      .catalog(spec('a', { CUDA0: 3, Host: 2, CUDA1: 8 }));
+    stage.request('a');
+    expect(stage.decisions[0]?.sentence).toBe(
+      'a: needs about 8.0 GiB on CUDA1, 3.0 GiB on CUDA0 and 2.0 GiB on Host; ' +
+        '11.0 GiB on CUDA1, 23.0 GiB on CUDA0 and 64.0 GiB on Host available',
     );
   });
 

@@ -40,6 +40,10 @@ describe('a device that cannot be read', () => {
     expect(gib(stage)).toEqual([15, 0, 2, 7]);
     unheard(stage, 4000).play({ type: 'timer', timer: { kind: 'release', model: 'a', generation } }, 1000);
     expect(gib(stage)).toEqual([0, 0, 17, 7]);
+    expect(stage.decisions[0]?.sentence).toBe(
+      'a: 15.0 GiB on CUDA0 not seen to be back 5 s after its exit, since CUDA0 could not be read meanwhile; ' +
+        "counting it as others' until somebody has looked",
+    );
     stage.request('b');
     expect(stage.did('spawn')).toEqual([]);
     stage.sample();
