@@ -63,8 +63,9 @@ export function estimatePlacements(
   const together = split(usable.map(({ name, totalBytes }) => [name, isSized ? totalBytes : 1] as const));
   const ratios = readRatios(entry, usable.length);
   if (readOption(entry, 'split-mode') === 'none') {
-    const main = alone[Number(readOption(entry, 'main-gpu') ?? 0)];
-    return isPlaced(entry) && main ? [main] : alone;
+    const named = readOption(entry, 'main-gpu');
+    const main = alone[Number(named ?? 0)];
+    return (isPlaced(entry) || named !== null) && main ? [main] : alone;
   }
   if (ratios) return [split(usable.map(({ name }, index) => [name, ratios[index] ?? 0] as const))];
   if (isPlaced(entry) || usable.length === 1) return [together];

@@ -137,6 +137,7 @@ describe('what a model is expected to need', () => {
     [{ device: 'CUDA1,CUDA0' }, [{ CUDA1: SIZE * 0.25 + OVERHEAD, CUDA0: SIZE * 0.75 + OVERHEAD }]],
     [{ 'split-mode': 'none' }, [{ CUDA0: SIZE + OVERHEAD }, { CUDA1: SIZE + OVERHEAD }]],
     [{ device: 'CUDA0,CUDA1', 'split-mode': 'none', 'main-gpu': '1' }, [{ CUDA1: SIZE + OVERHEAD }]],
+    [{ 'split-mode': 'none', 'main-gpu': '1' }, [{ CUDA1: SIZE + OVERHEAD }]],
     [{ 'tensor-split': '1,1' }, [{ CUDA0: SIZE / 2 + OVERHEAD, CUDA1: SIZE / 2 + OVERHEAD }]],
     [{ 'tensor-split': '0,1' }, [{ CUDA1: SIZE + OVERHEAD }]],
   ])('is what the entry itself says: %o', (options, expected) => {
