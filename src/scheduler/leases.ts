@@ -109,6 +109,14 @@ export function cannotBeLoaded({ spec: { id, invalid } }: Model): Rejection {
   return { status: 503, code: 'model_invalid', message, retryAfterSeconds: null, decision: 0 };
 }
 
+/**
+ * True for a model that came up before it crashed, at work, and will do so again in a moment: requests wait for that. One that
+ * does not come up is another matter.
+ */
+function hasWorked({ lastExit }: Model): boolean {
+  return lastExit?.duringLoad === false;
+}
+
 function notFound(message: string): Rejection {
   return { status: 404, code: 'model_not_found', message, retryAfterSeconds: null, decision: 0 };
 }
@@ -131,7 +139,7 @@ function reasonNotToQueue(turn: Turn, model: Model, autoload: boolean): Rejectio
       null,
     );
   }
-  if (model.instance === null && state.now < model.retryAt) {
+  if (model.instance === null && state.now < model.retryAt && !hasWorked(model)) {
     const seconds = Math.ceil((model.retryAt - state.now) / 1000);
     const reason = model.lastExit?.reason ?? 'its last load failed';
     return refuse(

@@ -85,6 +85,23 @@ describe('lifecycle and leases', () => {
     expect(stage.did('spawn')).toEqual(['a']);
   });
 
+  it('lets a request wait for a model that has crashed at work, and no longer once it does not come up', () => {
+    const stage = twoModels();
+    stage.load('a').exit('a', 'crashed');
+    const request = stage.request('a');
+    expect([stage.rejected.get(request), stage.did('spawn')]).toEqual([undefined, []]);
+    stage.play({ type: 'timer', timer: { kind: 'retry', model: 'a' } }, 1000);
+    expect(stage.did('spawn')).toEqual(['a']);
+    stage.ready('a');
+    expect(stage.granted).toContain(request);
+    stage.end(request, 'a').exit('a', 'crashed').sample();
+    stage.play({ type: 'timer', timer: { kind: 'retry', model: 'a' } }, 1000);
+    const waits = stage.request('a');
+    stage.exit('a', 'crashed');
+    expect(stage.rejected.get(waits)?.code).toBe('model_failed_to_load');
+    expect(stage.rejected.get(stage.request('a'))?.code, 'it has not come up again').toBe('model_failed');
+  });
+
   it('raises the claim after running out of memory to more than there was, and tries once more', () => {
     const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }), spec('b', { CUDA0: 12 }));
     stage.load('b');
