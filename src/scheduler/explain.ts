@@ -48,18 +48,25 @@ export function sayShortage(shortage: Shortage, modelsMax: number): string {
   return sayList(parts);
 }
 
-/** Why the others cannot leave: `qwen3 is busy (2), phi-4 is not on CUDA0`. */
+/** Why the others cannot leave: `qwen3 is busy (2), phi-4 is not on CUDA0`; many that are elsewhere are only counted. */
 export function sayPassedOver(passedOver: readonly PassedOver[], devices: readonly string[]): string {
-  return passedOver
-    .map(({ model, reason, requests }) => {
-      if (reason === 'busy') return `${model} is busy (${requests})`;
-      if (reason === 'not on this device') return `${model} is not on ${sayList(devices)}`;
-      if (reason === 'too young') return `${model} is too young (--min-residency)`;
-      if (reason === 'wanted') return `${model} is wanted by an earlier request`;
-      if (reason === 'stopping' && requests > 0) return `${model} leaves after its current ${requests}`;
-      return `${model} is ${reason}`;
-    })
-    .join(', ');
+  const elsewhere = passedOver.filter(({ reason }) => reason === 'not on this device');
+  const there = passedOver.filter(({ reason }) => reason !== 'not on this device');
+  const isMany = elsewhere.length > 1;
+  const who = there.length > 0 ? 'others' : 'models';
+  const others = isMany ? [`${elsewhere.length} ${who} are not on ${sayList(devices)}`] : [];
+  return [...sayEach(isMany ? there : passedOver, devices), ...others].join(', ');
+}
+
+function sayEach(passedOver: readonly PassedOver[], devices: readonly string[]): readonly string[] {
+  return passedOver.map(({ model, reason, requests }) => {
+    if (reason === 'busy') return `${model} is busy (${requests})`;
+    if (reason === 'not on this device') return `${model} is not on ${sayList(devices)}`;
+    if (reason === 'too young') return `${model} is too young (--min-residency)`;
+    if (reason === 'wanted') return `${model} is wanted by an earlier request`;
+    if (reason === 'stopping' && requests > 0) return `${model} leaves after its current ${requests}`;
+    return `${model} is ${reason}`;
+  });
 }
 
 export function sayAdmission(

@@ -33,6 +33,17 @@ describe('waiting, and not', () => {
     expect(stage.rejected.get(blocked)?.decision).toBe(stage.decisions[0]?.number);
   });
 
+  it('says who is in the way, and only counts those who are elsewhere', () => {
+    const small = ['x', 'y', 'z'].map((id) => spec(id, { CUDA1: 2 }));
+    const stage = new Stage()
+      .devices({ CUDA0: 24, CUDA1: 24 })
+      .catalog(spec('a', { CUDA0: 16 }), spec('b', { CUDA0: 16 }), ...small);
+    for (const { id } of small) stage.load(id);
+    stage.load('a').request('a');
+    stage.request('b');
+    expect(stage.decisions[0]?.sentence).toBe('b: short 9.0 GiB on CUDA0; a is busy (1), 3 others are not on CUDA0');
+  });
+
   it('is not loaded for a pin either, before it is unblocked', () => {
     const stage = new Stage().devices({ CUDA0: 24 }).catalog(spec('a', { CUDA0: 10 }));
     stage.operator('block', 'a').operator('pin', 'a');
