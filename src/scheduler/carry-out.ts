@@ -214,7 +214,8 @@ function refuse(
     status: 503,
     code: REFUSAL_CODES[verdict.kind],
     message: `model '${entry.model}' cannot be loaded: ${why.slice(entry.model.length + 2)}`,
-    retryAfterSeconds: staysTooLarge(verdict) ? null : retryAfterSeconds(turn.state, entry.model),
+    retryAfterSeconds:
+      verdict.kind === 'refuse-too-large' ? retryWhenTooLarge(verdict) : retryAfterSeconds(turn.state, entry.model),
     decision,
   });
   // An estimate that is too large may be wrong: it is measured, if it can be, before the next attempt.
@@ -225,9 +226,9 @@ function refuse(
   else dropEntry(turn, entry.model);
 }
 
-/** True where asking again later would not help. */
-function staysTooLarge(verdict: Verdict): boolean {
-  return verdict.kind === 'refuse-too-large' && !verdict.rooms.every(({ isForOthers }) => isForOthers);
+/** Null where asking again later would not help: not even without the programs of others would there be room. */
+function retryWhenTooLarge({ rooms }: Extract<Verdict, { kind: 'refuse-too-large' }>): number | null {
+  return rooms.every(({ isForOthers }) => isForOthers) ? MOMENT_MILLIS / 1000 : null;
 }
 
 function decide(
