@@ -114,8 +114,11 @@ function answerOf(
       // Twice stops what this screen has started; what was there before it stays.
       if (dialog === 'confirm') return 'cancel';
       return view.options.ownsSupervisor && dialog === 'leave' ? 'stop-all' : 'leave';
-    default:
-      return choices.find((choice) => choice.key === key)?.answer ?? null;
+    default: {
+      // Whoever leaves things running presses one or the other, whoever has started them.
+      const meant = dialog === 'leave' && (key === 'd' || key === 'l') ? ['d', 'l'] : [key];
+      return choices.find((choice) => meant.includes(choice.key))?.answer ?? null;
+    }
   }
 }
 

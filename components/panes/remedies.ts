@@ -25,7 +25,7 @@ export function remediesFor(view: ScreenView, report: OutOfMemoryReport, record:
   const figures = shortDevice(report, record);
   const device = readDevices(view.snapshot.devices).find(({ name }) => name === figures?.device);
   if (model === undefined) return [{ command: null, effect: 'Nothing: the model has left the catalog.' }];
-  const prevention = preventions(view, report, device);
+  const prevention = preventions(view, report, device, figures?.needBytes ?? 0);
   if (model.generation !== null) {
     const what = model.word === 'ready' ? 'It has come up since' : `It is ${model.word} now`;
     return [{ command: null, effect: `${what}: nothing has to be done.` }, ...prevention].slice(0, REMEDIES_MOST);
@@ -138,8 +138,16 @@ function enough(idle: readonly ModelView[], gives: (model: ModelView) => Bytes, 
   return chosen;
 }
 
-/** What would keep it from happening again: a margin for what other programs were seen to take within the minute. */
-function preventions(view: ScreenView, report: OutOfMemoryReport, device: ReadDeviceView | undefined): Remedy[] {
+/**
+ * What would keep it from happening again: a margin for what other programs were seen to take within the minute, if that
+ * leaves room for what the model needs.
+ */
+function preventions(
+  view: ScreenView,
+  report: OutOfMemoryReport,
+  device: ReadDeviceView | undefined,
+  needBytes: Bytes,
+): Remedy[] {
   if (device === undefined) return [];
   const grown = report.changes
     .filter((change) => change.model === null && change.device === device.name)
@@ -147,6 +155,7 @@ function preventions(view: ScreenView, report: OutOfMemoryReport, device: ReadDe
   if (grown <= 0) return [];
   const wantedMib = (device.marginBytes + grown) / MIB;
   const margin = Math.ceil(wantedMib / MARGIN_STEP_MIB) * MARGIN_STEP_MIB;
+  if (needBytes > device.totalBytes - margin * MIB) return [];
   return [
     {
       command: `${view.options.program} --models-memory-margin ${margin}`,

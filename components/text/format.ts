@@ -41,9 +41,10 @@ export function rateText(millis: Millis): string {
   return `${millis / SECOND}s`;
 }
 
-/** Like `durationText`, but under a minute in steps of ten seconds, so that an idle screen stays still. */
+/** Like `durationText`, but under a minute in steps of ten seconds, `<10s` first, so that an idle screen stays still. */
 export function idleText(millis: Millis): string {
   const span = Math.max(0, millis);
+  if (span < 10 * SECOND) return '<10s';
   return durationText(span < MINUTE ? Math.floor(span / (10 * SECOND)) * 10 * SECOND : span);
 }
 

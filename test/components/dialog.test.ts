@@ -39,6 +39,14 @@ describe('a question', () => {
     }
   });
 
+  it.each(['d', 'l'])('about leaving takes %s, whoever has started the supervisor', (key) => {
+    for (const ownsSupervisor of [true, false]) {
+      const world = createScreenWorld(busySnapshot(), { options: { ownsSupervisor } });
+      world.press('q', key);
+      expect(world.answers).toEqual([ownsSupervisor ? 'detach' : 'leave']);
+    }
+  });
+
   it('about a busy model stays true when its requests end meanwhile', () => {
     const world = createScreenWorld(busySnapshot());
     world.press('u');

@@ -133,6 +133,11 @@ describe('what would help a model that has run out of memory', () => {
     );
   });
 
+  it('is no margin that would leave too little for the model itself', () => {
+    const grown = report(7, { changes: [external(1, 18)] });
+    expect(remedies(world({}, 2), grown).join()).not.toContain('--models-memory-margin');
+  });
+
   it('is needing less, where it would not fit even alone', () => {
     const shown = world({}, 4);
     expect(remedies(shown).slice(0, 2)).toEqual([

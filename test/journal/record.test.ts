@@ -145,7 +145,7 @@ describe('a journal that grows', () => {
     const directory = join(mkdtempSync(join(tmpdir(), 'journal-')), 'journal');
     for (let start = 0; start < 3; start += 1) {
       const run = new RecordedRun({ capBytes: CAP_BYTES, directory });
-      for (let part = 0; part < 10; part += 1) {
+      for (let part = 0; part < 20; part += 1) {
         run.churn(100);
         const sizes = run.files.map((file) => statSync(file).size);
         expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(1.2 * CAP_BYTES);
