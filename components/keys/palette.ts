@@ -48,12 +48,8 @@ function understandModel(command: Command, rest: string, view: ScreenView): Type
   const byAlias = models.find(({ id, aliases }) => id === rest || aliases.includes(rest));
   const model = byAlias ?? oneOf(models, rest, ({ id }) => id);
   if (model !== null) return { command, argument: null, named: model.id };
-  return {
-    problem: `no model is called "${cut(rest)}"${nearest(
-      rest,
-      models.map(({ id }) => id),
-    )}`,
-  };
+  const ids = models.map(({ id }) => id);
+  return { problem: `no model is called "${cut(rest)}"${nearest(rest, ids) || '; Tab lists those that there are'}` };
 }
 
 /** What the line may go on with: whole lines, in the order in which they are listed. */

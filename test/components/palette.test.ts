@@ -74,6 +74,7 @@ describe('the palette', () => {
     ['laod', 'no command is called "laod"; the nearest is load'],
     ['un', 'no command is called "un"; these begin so: unload, unpin, unblock'],
     ['load fi-4', 'no model is called "fi-4"; the nearest is phi-4'],
+    ['load nosuchmodel', 'no model is called "nosuchmodel"; Tab lists those that there are'],
     [':th', 'no command is called ":th"; the nearest is theme'],
     ['--laod', 'no command is called "--laod"; the nearest is load'],
     ['xyzzyx', 'no command is called "xyzzyx"'],
