@@ -90,7 +90,7 @@ export interface Engine {
   lookAgain?(): Promise<void>;
   /**
    * What a program of its children's sees of the devices now; for those that no probe can be had for. It may take a
-   * driver's context for a moment, which then counts as in use. Never rejects. Absent: it cannot tell.
+   * driver's context for a moment, which is in what it says is in use. Never rejects. Absent: it cannot tell.
    */
   reportDevices?(): Promise<readonly DeviceReport[]>;
   capabilities(): EngineCapabilities;

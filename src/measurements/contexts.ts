@@ -53,6 +53,15 @@ export class Contexts {
   }
 
   /**
+   * What a program takes on a device that only asks how much is free there: no more than is usual, since what was seen of
+   * models has their kernels and scratch in it.
+   */
+  ofAsking(name: DeviceName): Bytes {
+    const device = this.#accelerators().find((other) => other.name === name);
+    return device === undefined ? 0 : Math.min(this.#bytesOn(device), this.#guessOn(device));
+  }
+
+  /**
    * Takes in what a process was seen to hold on a device, and what its tables say of it. True when more or less is known
    * to be taken there than before.
    * @param exact false when the tables were converted from another layout: they say too much then rather than too
@@ -77,7 +86,11 @@ export class Contexts {
       return other.description === description && other.totalBytes === totalBytes;
     });
     const looks = alike.flatMap((other) => this.#options.store.looks(this.#keyOf(other)));
-    return looks.length > 0 ? Math.max(...looks) : (this.#options.engine.contextGuess?.(device) ?? 0);
+    return looks.length > 0 ? Math.max(...looks) : this.#guessOn(device);
+  }
+
+  #guessOn(device: DeviceReading): Bytes {
+    return this.#options.engine.contextGuess?.(device) ?? 0;
   }
 
   #accelerators(): readonly DeviceReading[] {

@@ -145,7 +145,7 @@ export class Supervisor {
       store: options.measurements,
       devices: () => this.#catalog.devices.all,
     });
-    const unprobed = new UnprobedDevices({ engine, state, dispatch });
+    const unprobed = new UnprobedDevices({ engine, contexts, state, dispatch });
     const children = new Children({
       engine,
       dispatch: (event) => this.#fromChild(event),

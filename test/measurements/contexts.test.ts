@@ -80,6 +80,15 @@ describe('what a process takes besides its tables', () => {
     expect(contexts.of({ CUDA0: 1 }, true)).toEqual({ CUDA0: 210 * MIB });
   });
 
+  it('is less of one that only asks: what is known, and no more than is usual', () => {
+    const contexts = open([gpu('CUDA0'), gpu('CUDA1', { totalBytes: 0 }), host]);
+    expect(['CUDA0', 'CUDA1', 'CUDA7', 'Host'].map((name) => contexts.ofAsking(name))).toEqual([GUESS, GUESS, 0, 0]);
+    contexts.learn('CUDA0', 200 * MIB, 0, true);
+    expect(contexts.ofAsking('CUDA0')).toBe(200 * MIB);
+    contexts.learn('CUDA0', 700 * MIB, 0, true);
+    expect(contexts.ofAsking('CUDA0')).toBe(GUESS);
+  });
+
   it('is not learnt from what makes no sense: less than the tables, more than any driver takes, unknown devices', () => {
     const contexts = open();
     expect(contexts.learn('CUDA0', 100 * MIB, 200 * MIB, true)).toBe(false);
