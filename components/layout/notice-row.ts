@@ -7,7 +7,8 @@ import type { ScreenView } from '../view.js';
 
 /**
  * The row for what must not be missed: a supervisor that has ended, a lost connection, a model that ran out of memory, the
- * newest notice, in this order; null when there is nothing to say.
+ * newest notice, in this order; null when there is nothing to say. That something is well again is for the page of notices:
+ * here it would look like one more thing that is wrong.
  */
 export function noticeRow(view: ScreenView, width: number): Row | null {
   const mark = view.options.glyphs.cut;
@@ -23,8 +24,8 @@ export function noticeRow(view: ScreenView, width: number): Row | null {
   }
   const unseen = unseenReport(view);
   if (unseen !== null) return outOfMemoryRow(unseen, width, mark);
-  const { notices } = view.snapshot.supervisor;
-  const newest = notices.at(-1);
+  const { notices, noticeMarks } = view.snapshot.supervisor;
+  const newest = notices.findLast((_, index) => noticeMarks?.[index]?.over !== true);
   if (newest === undefined) return null;
   const said = alarm(newest, 'warn');
   if (notices.length > 1) return spreadRow(said, offer('i', `shows all ${notices.length}`), width, mark);

@@ -26,7 +26,7 @@ export function titleRow(view: ScreenView, width: number): Row {
     [isLost(view) ? span(`was ${modelsText(snapshot)}`, 'dim') : span(modelsText(snapshot))],
     ...(queued > 0 ? [[span(`${queued} queued`, isLost(view) ? 'dim' : 'warn')]] : []),
     ...(snapshot.measureQueue.length > 0 ? [[span(`${snapshot.measureQueue.length} measuring`)]] : []),
-    ...(supervisor.notices.length > 0 ? [[span(countText(supervisor.notices.length, 'notice'), 'warn')]] : []),
+    ...noticesPart(supervisor),
     ...(screen.filter === '' ? [] : [[span(`filter "${screen.filter}"`, 'accent')]]),
     ...(options.readOnly ? [[span('read only', 'dim')]] : []),
     ...(screen.refreshMillis === FIGURES_INTERVAL_MILLIS
@@ -110,4 +110,11 @@ function isSilent({ silentMillis, snapshot }: ScreenView): boolean {
 function hostOf(supervisor: SupervisorInfo): string {
   const port = URL.canParse(supervisor.url) ? new URL(supervisor.url).port : '';
   return port === '' ? supervisor.host : `${supervisor.host}:${port}`;
+}
+
+/** How many there are, in the colour of a warning as long as one of them is more than that something is well again. */
+function noticesPart({ notices, noticeMarks }: SupervisorInfo): Row[] {
+  if (notices.length === 0) return [];
+  const isAlarm = notices.some((_, index) => noticeMarks?.[index]?.over !== true);
+  return [[span(countText(notices.length, 'notice'), isAlarm ? 'warn' : 'dim')]];
 }

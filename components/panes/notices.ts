@@ -1,3 +1,4 @@
+import type { NoticeMark } from '../../src/client/types.js';
 import { clockText } from '../text/format.js';
 import { span, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
@@ -6,8 +7,9 @@ import type { PageContent } from './page-content.js';
 
 /** Everything that the user should know, newest first; a lost connection before all else, and supervisors that were at last. */
 export function noticesPage(view: ScreenView): PageContent {
-  const { notices } = view.snapshot.supervisor;
-  const said = notices.toReversed().flatMap((notice, index) => [...(index === 0 ? [] : [[]]), noticeText(notice)]);
+  const { notices, noticeMarks } = view.snapshot.supervisor;
+  const texts = notices.map((notice, index) => noticeText(notice, noticeMarks?.[index]));
+  const said = texts.toReversed().flatMap((text, index) => [...(index === 0 ? [] : [[]]), text]);
   const earlier = view.options.earlierEnds.toReversed().map((end): Row => [span(end)]);
   const parts = [connectionRows(view), said, section('Before', earlier).slice(1)].filter(({ length }) => length > 0);
   return {
@@ -19,10 +21,14 @@ export function noticesPage(view: ScreenView): PageContent {
   };
 }
 
-/** `/etc/models.ini:3: ...`: the place apart from what is said of it. */
-function noticeText(notice: string): Row {
+/** When it was said, where that is told; and of `/etc/models.ini:3: ...` the place apart from what is said of it. */
+function noticeText(notice: string, mark?: NoticeMark): Row {
   const place = /^(?:\/|[A-Za-z]:\\|\.)[^\n]*?:\d+: /u.exec(notice)?.[0] ?? '';
-  return [...(place === '' ? [] : [span(place, 'accent')]), span(notice.slice(place.length), 'warn')];
+  return [
+    ...(mark === undefined ? [] : [span(`${clockText(mark.at)} `, 'dim')]),
+    ...(place === '' ? [] : [span(place, 'accent')]),
+    span(notice.slice(place.length), mark?.over === true ? 'plain' : 'warn'),
+  ];
 }
 
 /** Since when nobody answers, why, and what can be done about it. */

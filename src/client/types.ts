@@ -33,6 +33,15 @@ export interface SupervisorInfo {
   readonly sources: readonly string[];
   /** What the user should know: catalog surprises, probe errors, an open bind without a key. Newest last. */
   readonly notices: readonly string[];
+  /** One beside each notice; absent: nobody tells. */
+  readonly noticeMarks?: readonly NoticeMark[];
+}
+
+export interface NoticeMark {
+  /** When it was said. */
+  readonly at: Millis;
+  /** True of what says that something is well again: no reason for alarm. */
+  readonly over: boolean;
 }
 
 /** How a model's latest process ended, with the last lines of its log: those never enter the scheduler or its journal. */

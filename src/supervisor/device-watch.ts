@@ -17,8 +17,8 @@ export interface DeviceWatchOptions {
   readonly dispatch: (event: EventBody) => void;
   /** True while somebody follows the figures. */
   readonly isFollowed: () => boolean;
-  /** The probes' own words, whenever they change; empty when all is well. */
-  readonly onErrors: (errors: readonly string[]) => void;
+  /** What cannot be read, whenever that or what is said of it changes; empty when all is well. */
+  readonly onFailures: (failures: readonly ProbeFailure[]) => void;
 }
 
 /** Samples the devices in turn, one sample at a time. */
@@ -30,7 +30,7 @@ export class DeviceWatch {
   #lookAgain = false;
   #closed = false;
   #timer: NodeJS.Timeout | null = null;
-  #errors = '';
+  #failures = '[]';
 
   constructor(options: DeviceWatchOptions) {
     this.#options = options;
@@ -78,17 +78,16 @@ export class DeviceWatch {
   }
 
   async #sampleOnce(): Promise<void> {
-    const { sample, trees, now, dispatch, onErrors } = this.#options;
+    const { sample, trees, now, dispatch, onFailures } = this.#options;
     const takenAt = now();
     this.#isLooking = true;
     this.#lookAgain = false;
     const { sample: taken, failures } = await sample(trees());
     this.#isLooking = false;
     if (this.#closed) return;
-    const errors = failures.map(({ message }) => message);
-    const joined = errors.join('\n');
-    if (joined !== this.#errors) onErrors(errors);
-    this.#errors = joined;
+    const joined = JSON.stringify(failures);
+    if (joined !== this.#failures) onFailures(failures);
+    this.#failures = joined;
     dispatch({
       type: 'sample',
       takenAt,

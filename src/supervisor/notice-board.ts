@@ -1,22 +1,30 @@
-import type { SupervisorInfo } from '../client/types.js';
-import { deviceNotices } from './device-notices.js';
+import type { NoticeMark, SupervisorInfo } from '../client/types.js';
+import type { ProbeFailure } from '../scheduler/events.js';
+import type { Millis } from '../scheduler/units.js';
+import { deviceNotices, type Trouble } from './device-notices.js';
 import { Listeners } from './listeners.js';
 
 /** Notices kept for the screen. */
 const KEPT_NOTICES = 50;
 
+type Notice = NoticeMark & { readonly text: string };
+
 /** What the supervisor says of itself, and what it tells its user that is no decision. */
 export class NoticeBoard {
+  readonly #now: () => Millis;
   readonly #changed: () => void;
   readonly #told = new Listeners<string>();
   #info: SupervisorInfo;
-  /** What the probes say of devices that cannot be read now. */
-  #deviceErrors: readonly string[] = [];
+  #notices: readonly Notice[];
+  /** What cannot be read now. */
+  #troubles: readonly Trouble[] = [];
 
   /** @param changed called whenever `info` is another one */
-  constructor(info: SupervisorInfo, changed: () => void) {
-    this.#info = { ...info, notices: info.notices.slice(-KEPT_NOTICES) };
+  constructor(info: SupervisorInfo, now: () => Millis, changed: () => void) {
+    this.#now = now;
     this.#changed = changed;
+    this.#notices = this.#from(info.notices.slice(-KEPT_NOTICES));
+    this.#info = withNotices(info, this.#notices);
   }
 
   get info(): SupervisorInfo {
@@ -29,14 +37,19 @@ export class NoticeBoard {
   }
 
   say(...notices: readonly string[]): void {
-    this.#replace([], notices);
+    this.#replace(() => false, this.#from(notices));
   }
 
-  /** An error that is over leaves the notices; once all are, that is said. */
-  takeDeviceErrors(errors: readonly string[]): void {
-    const { gone, said } = deviceNotices(this.#deviceErrors, errors);
-    this.#deviceErrors = errors;
-    this.#replace(gone, said);
+  /** A failure that is over leaves the notices; that its devices can be read again takes its place, without alarm. */
+  takeDeviceFailures(failures: readonly ProbeFailure[]): void {
+    const { troubles, gone, said, over } = deviceNotices(this.#troubles, failures, this.#now());
+    this.#troubles = troubles;
+    const isOld = (notice: Notice): boolean => {
+      return notice.over ? over.some(({ start }) => notice.text.startsWith(start)) : gone.includes(notice.text);
+    };
+    // What fails is news that stays in sight: it comes last.
+    const recoveries = over.map(({ text }) => text);
+    this.#replace(isOld, [...this.#from(recoveries, true), ...this.#from(said)]);
   }
 
   /** Called with every notice from now on. Returns the function that ends it. */
@@ -44,11 +57,25 @@ export class NoticeBoard {
     return this.#told.add(listener);
   }
 
-  #replace(gone: readonly string[], notices: readonly string[]): void {
-    if (gone.length + notices.length === 0) return;
-    const kept = this.#info.notices.filter((notice) => !gone.includes(notice));
-    this.#info = { ...this.#info, notices: [...kept, ...notices].slice(-KEPT_NOTICES) };
-    this.#changed();
-    for (const notice of notices) this.#told.tell(notice);
+  #from(texts: readonly string[], over = false): readonly Notice[] {
+    const at = this.#now();
+    return texts.map((text) => ({ text, at, over }));
   }
+
+  #replace(isOld: (notice: Notice) => boolean, fresh: readonly Notice[]): void {
+    const kept = this.#notices.filter((notice) => !isOld(notice));
+    if (kept.length === this.#notices.length && fresh.length === 0) return;
+    this.#notices = [...kept, ...fresh].slice(-KEPT_NOTICES);
+    this.#info = withNotices(this.#info, this.#notices);
+    this.#changed();
+    for (const { text } of fresh) this.#told.tell(text);
+  }
+}
+
+function withNotices(info: SupervisorInfo, notices: readonly Notice[]): SupervisorInfo {
+  return {
+    ...info,
+    notices: notices.map(({ text }) => text),
+    noticeMarks: notices.map(({ at, over }) => ({ at, over })),
+  };
 }

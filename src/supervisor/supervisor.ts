@@ -112,7 +112,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     const notices = [...options.info.notices, ...linesOf(options.catalog)];
-    this.#board = new NoticeBoard({ ...options.info, notices }, () => this.#publisher.changed());
+    this.#board = new NoticeBoard({ ...options.info, notices }, options.now, () => this.#publisher.changed());
     const notice = this.#board.say.bind(this.#board);
     const tell = this.#modelEvents.tell.bind(this.#modelEvents);
     const { engine, now, records } = options;
@@ -183,7 +183,7 @@ export class Supervisor {
           if (event.type === 'sample') void unprobed.askAbout(event.failures ?? []);
         },
         isFollowed: () => this.#publisher.isHeard,
-        onErrors: (errors) => this.#board.takeDeviceErrors(errors),
+        onFailures: (failures) => this.#board.takeDeviceFailures(failures),
       }),
       hangUp: (generation) => this.#hangUps.tell(generation),
       savePins: (pins) => this.#pins.save([...pins, ...this.#catalog.absentPins]),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { clockText } from '../../components/text/format.js';
 import { STOCK_ROUTER } from '../../src/client/sources.js';
 import type { Snapshot } from '../../src/client/types.js';
 import { SAMPLE_SUPERVISOR, SAMPLE_TIME, busySnapshot } from '../support/snapshots.js';
@@ -37,6 +38,25 @@ describe('what a user should know', () => {
     expect(createScreenWorld(told('short')).lines()[1]).toBe(' ! short');
     const cut = createScreenWorld(told('long '.repeat(40)));
     expect(cut.lines()[1]).toMatch(/\.\. i shows all of it$/);
+  });
+
+  it('is no alarm where it is that something is well again, and says when it was said', () => {
+    const marked = (...overs: readonly boolean[]): Snapshot => ({
+      ...busySnapshot(),
+      supervisor: {
+        ...SAMPLE_SUPERVISOR,
+        notices: overs.map((over, index) => `${over ? 'well again' : 'amiss'} ${index}`),
+        noticeMarks: overs.map((over, index) => ({ at: SAMPLE_TIME + index * 1000, over })),
+      },
+    });
+    const mixed = createScreenWorld(marked(false, true));
+    expect(mixed.lines()[1]).toMatch(/^ ! amiss 0 +i shows all 2$/);
+    const [first, second] = [SAMPLE_TIME, SAMPLE_TIME + 1000].map(clockText);
+    expect(notices(mixed)).toMatch(new RegExp(`newest first\\) =.* ${second} well again 1 ${first} amiss 0`, 'u'));
+    const well = createScreenWorld(marked(true));
+    expect(well.lines()[0]).toContain('1 notice');
+    expect(well.lines().join('\n')).not.toContain('!');
+    expect(well.lines().join('\n')).not.toContain('well again');
   });
 
   it('is said to be nothing where it is nothing, and has a word in the palette', () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { EventBody } from '../../src/scheduler/events.js';
+import type { EventBody, ProbeFailure } from '../../src/scheduler/events.js';
 import { DeviceWatch, type DeviceWatchOptions } from '../../src/supervisor/device-watch.js';
 
 const TREE = { model: 'a', generation: 1, pids: [1] };
@@ -11,7 +11,7 @@ class Watched {
   isFollowed = false;
   trees: (typeof TREE)[] = [];
   answer: Awaited<ReturnType<DeviceWatchOptions['sample']>> = NOTHING;
-  readonly errors: (readonly string[])[] = [];
+  readonly failures: (readonly ProbeFailure[])[] = [];
   readonly events: EventBody[] = [];
   readonly watch: DeviceWatch = new DeviceWatch({
     sample: () => Promise.resolve((this.samples++, this.answer)),
@@ -19,7 +19,7 @@ class Watched {
     now: () => Date.now(),
     dispatch: (event) => this.events.push(event),
     isFollowed: () => this.isFollowed,
-    onErrors: (errors) => this.errors.push(errors),
+    onFailures: (failures) => this.failures.push(failures),
   });
 
   /** How many samples are taken in so many milliseconds. */
@@ -54,16 +54,19 @@ describe('how often the devices are looked at', () => {
     expect(await one.during(60_000)).toBe(0);
   });
 
-  it('tells errors once, and again when they change or end', async () => {
+  it('tells failures once, and again when they, their devices or their words change, or all is well', async () => {
     const one = new Watched();
     one.trees = [TREE];
     const failing = { ...NOTHING, failures: [{ devices: ['CUDA0'], message: 'GPU is lost' }] };
     one.answer = failing;
     await one.watch.start();
     await one.during(3000);
+    const wider = { ...NOTHING, failures: [{ devices: ['CUDA0', 'CUDA1'], message: 'GPU is lost' }] };
+    one.answer = wider;
+    await one.during(3000);
     one.answer = NOTHING;
     await one.during(3000);
-    expect(one.errors).toEqual([['GPU is lost'], []]);
+    expect(one.failures).toEqual([failing.failures, wider.failures, []]);
     expect(one.events[0]).toMatchObject({ type: 'sample', failures: failing.failures });
     expect(one.events.at(-1)).not.toHaveProperty('failures');
     one.watch.close();

@@ -16,7 +16,7 @@ function watch(): { watch: DeviceWatch; asked: (() => void)[]; told: number[] } 
     dispatch: (event) => {
       if (event.type === 'sample') told.push(event.takenAt);
     },
-    onErrors: () => undefined,
+    onFailures: () => undefined,
     isFollowed: () => false,
   });
   return { watch: deviceWatch, asked, told };

@@ -1,7 +1,6 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { deviceNotices } from '../../src/supervisor/device-notices.js';
 import { fakeNvidiaSmi } from '../support/fake-nvidia-smi.js';
 import { simulated, writePreset } from '../support/preset.js';
 import { runProgram, serve, serveIn, temporaryDirectory } from '../support/serving.js';
@@ -21,15 +20,6 @@ describe('notices', () => {
     expect(stdout).toMatch(/^notices:\n {2}.*"x" is no priority/mu);
   });
 
-  it('of devices go one by one as they are over, and the last says so', () => {
-    const gone = deviceNotices(['nvidia-smi: upset', 'host: b'], ['host: b']);
-    expect(gone).toEqual({ gone: ['nvidia-smi: upset'], said: [] });
-    expect(deviceNotices(['nvidia-smi: upset', 'host: b'], [])).toEqual({
-      gone: ['nvidia-smi: upset', 'host: b'],
-      said: ['nvidia-smi, host: read again'],
-    });
-  });
-
   it('of a driver that fails are in ps beside its devices, and go when it can be read again', async () => {
     const smi = fakeNvidiaSmi({
       gpus: 'GPU-aaaa, 00000000:01:00.0, X, 24576, 9000, 15200, [N/A]',
@@ -47,8 +37,15 @@ describe('notices', () => {
     const ps = await runProgram(['ps', '--state-dir', served.stateDirectory], served.directory);
     expect(ps.stdout).toMatch(/^\S+ cannot be read: .*upset/mu);
     rmSync(join(dirname(smi.file), 'broken'));
-    await served.until('it is over', ({ supervisor: { notices } }) => notices.at(-1)?.includes('read again') === true);
-    expect((await served.snapshot()).supervisor.notices.join('\n')).not.toContain('upset');
+    const over = await served.until('it is over', (snapshot) =>
+      snapshot.supervisor.notices.at(-1)?.includes('read again') === true ? snapshot.supervisor : null,
+    );
+    expect(over.notices.filter((notice) => notice.includes('upset'))).toEqual([
+      expect.stringMatching(/^nvidia-smi: CUDA0 is read again after \d+m?s; it had said: .*the driver is upset/u),
+    ]);
+    expect(over.noticeMarks?.map((mark) => mark.over)).toEqual(
+      over.notices.map((notice) => / read again /u.test(notice)),
+    );
   });
 });
 
