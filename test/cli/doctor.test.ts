@@ -99,6 +99,24 @@ describe.skipIf(hasDriver)('doctor', () => {
     );
   });
 
+  it('says of a supervisor that does not answer that it is this one, whatever its port', async () => {
+    const directory = temporaryDirectory();
+    const served = await serveIn(directory, [], { PATH: '' });
+    onTestFinished(() => served[Symbol.asyncDispose]());
+    const { pid } = (await served.snapshot()).supervisor;
+    process.kill(pid, 'SIGSTOP');
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'));
+    const args = ['--state-dir', served.stateDirectory, '--port', new URL(served.url).port];
+    const { code, stdout } = await doctor(args, { PATH: '' }, directory);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(
+        `fail +port +the supervisor of this state directory \\(pid ${pid}\\) does not answer; .*\n +fix: kill -CONT ${pid} `,
+      ),
+    );
+    expect(stdout).not.toContain('is in use by');
+  });
+
   it('fails where there is no place for its state', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { lockHolder } from '../../../native/flock.js';
 import { nameOfProcess } from '../../devices/process-name.js';
 import type { Paths } from '../../supervisor/paths.js';
+import { NoAnswer } from '../first-snapshot.js';
 import { runningSupervisor } from '../running-supervisor.js';
 import type { Finding } from './finding.js';
 
@@ -11,7 +13,8 @@ export async function lookAtPort(host: string, port: number, paths: Paths): Prom
   const found = (level: Finding['level'], text: string, fix: string | null): Finding => {
     return { area: 'places', name: 'port', level, text, fix };
   };
-  const running = await runningSupervisor(paths).catch(() => null);
+  const running = await runningSupervisor(paths).catch((error: unknown) => (error instanceof NoAnswer ? error : null));
+  if (running instanceof NoAnswer) return found('fail', ...silentSupervisor(paths));
   if (running !== null) {
     const { url, pid } = running.supervisor;
     return found('ok', `a supervisor serves this state directory already, at ${url} (pid ${pid})`, null);
@@ -30,6 +33,17 @@ export async function lookAtPort(host: string, port: number, paths: Paths): Prom
     default:
       return found('fail', `${host}:${port} cannot be listened on (${code})`, 'choose another --host or --port');
   }
+}
+
+/** One that has this state directory, and says nothing: another port would not help. What of it, and what to do. */
+function silentSupervisor(paths: Paths): readonly [string, string] {
+  const pid = lockHolder(paths.lockFile);
+  const why = 'does not answer; its process may be stopped or overloaded';
+  if (pid === null) return [`the supervisor of this state directory ${why}`, 'wait for it, or end its process'];
+  return [
+    `the supervisor of this state directory (pid ${pid}) ${why}`,
+    `kill -CONT ${pid} lets it go on where it was stopped; kill -KILL ${pid} ends it`,
+  ];
 }
 
 /** Null when it works, else the error's code. */
