@@ -68,6 +68,29 @@ describe.skipIf(hasDriver)('doctor', () => {
     expect(stdout).toMatch(/warn +probe +nvml cannot be had/);
   });
 
+  it.each([
+    [
+      '',
+      /warn +GPU +CUDA_VISIBLE_DEVICES="" hides every NVIDIA GPU of this machine \(RTX 3090, RTX 4090\); .*\n +fix: /,
+    ],
+    ['-1', /warn +GPU +CUDA_VISIBLE_DEVICES="-1" hides every NVIDIA GPU/],
+    ['1', /ok +CUDA0 +RTX 4090: [^]* ok +GPU +CUDA_VISIBLE_DEVICES="1" hides 1 of 2 NVIDIA GPUs/],
+    ['1,0', /ok +CUDA0 +RTX 4090: (?![^]*hides)/],
+  ])('names the variable that hides GPUs: %j', async (visible, said) => {
+    const rows = ['GPU-a, 00000000:01:00.0, RTX 3090', 'GPU-b, 00000000:02:00.0, RTX 4090'];
+    const gpus = rows.map((row) => `${row}, 24576, 9000, 15200, [N/A], 37, 61, 210.53`).join('\n');
+    const { code, stdout } = await doctor([], { ...withSmi({ gpus }), CUDA_VISIBLE_DEVICES: visible });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(said);
+    expect(stdout).not.toContain('none was found');
+  });
+
+  it('says nothing of such a variable where there is no GPU to hide', async () => {
+    const { stdout } = await doctor([], { PATH: '', CUDA_VISIBLE_DEVICES: '' });
+    expect(stdout).toContain('none was found');
+    expect(stdout).not.toContain('CUDA_VISIBLE_DEVICES');
+  });
+
   it('passes on the driver’s own words, with what to do', async () => {
     const script = `echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18`;
     const { code, stdout } = await doctor([], withSmi({ script }));

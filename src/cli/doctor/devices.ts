@@ -7,6 +7,7 @@ import type { DeviceReading, ProbeFailure } from '../../scheduler/events.js';
 import type { DeviceName } from '../../scheduler/units.js';
 import { adviceFor } from './driver-advice.js';
 import type { Finding, Level } from './finding.js';
+import { lookAtHiddenGpus } from './hidden-gpus.js';
 
 /** One device as it was seen, for `--json`. */
 export type SeenDevice = DeviceReading & { readonly activity: DeviceActivity | null };
@@ -36,6 +37,9 @@ export async function lookAtDevices(
     const { sample, failures } = await probes.sample([]);
     const devices = sample.devices.map((device) => ({ ...device, activity: sample.activity?.[device.name] ?? null }));
     const gpus = devices.filter(({ kind }) => kind !== 'host');
+    const there = [...gpus.map(({ name }) => name), ...failures.flatMap((failure) => failure.devices)];
+    const hidden = await lookAtHiddenGpus(there);
+    const isNone = gpus.length === 0 && failures.length === 0 && hidden === null;
     return {
       devices,
       failures,
@@ -46,7 +50,8 @@ export async function lookAtDevices(
             names.length === 0 ? message : `${message.replace(/\.$/u, '')}; ${lasting ? WITHOUT_PROBE : MEANWHILE}`;
           return found(names.join(', ') || 'probe', 'warn', text, adviceFor(message));
         }),
-        ...(gpus.length === 0 && failures.length === 0 ? [noGpu(probes.absent(), pciDirectory)] : []),
+        ...(hidden === null ? [] : [hidden]),
+        ...(isNone ? [noGpu(probes.absent(), pciDirectory)] : []),
         ...(gpus.length > 0 && engineDevices?.length === 0 ? [blindEngine(gpus)] : []),
         ...probes.notes().map((note) => found('probe', 'warn', note, null)),
       ],
