@@ -1,6 +1,6 @@
 import { readDevices } from '../../src/client/read-devices.js';
 import type { DeviceView, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
-import { doubtShown, doubtText } from '../text/device-doubt.js';
+import { doubtShown, doubtText, isKnownByClaims } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { sizeText } from '../text/format.js';
 import { textWidth } from '../text/width.js';
@@ -124,8 +124,7 @@ function remarkSpans(device: ReadDeviceView, view: ScreenView, gap: string, widt
   else {
     if (device.utilizationPercent !== undefined && width >= UTILIZATION_LEAST)
       remarks.push(span(`${gap}util `, 'dim'), span(`${device.utilizationPercent}%`));
-    if (!device.attributed && device.kind !== 'host' && width >= HIDDEN_LEAST)
-      remarks.push(span(`${gap}by claims`, 'dim'));
+    if (isKnownByClaims(device) && width >= HIDDEN_LEAST) remarks.push(span(`${gap}by claims`, 'dim'));
   }
   return remarks;
 }

@@ -31,3 +31,8 @@ export function doubtShown(device: DeviceView, view: Pick<ScreenView, 'now' | 'c
 export function doubtText({ word, millis }: Doubt): string {
   return millis === null ? word : `${word} ${staleText(millis)}`;
 }
+
+/** True of a device whose driver hides who holds what: what models hold there is known by their claims only. */
+export function isKnownByClaims({ kind, attributed }: Pick<DeviceView, 'kind' | 'attributed'>): boolean {
+  return !attributed && kind !== 'host';
+}

@@ -1,4 +1,4 @@
-import { doubtAbout, doubtText } from '../../components/text/device-doubt.js';
+import { doubtAbout, doubtText, isKnownByClaims } from '../../components/text/device-doubt.js';
 import { visibleText } from '../../components/text/clean.js';
 import { requestsText, stateOf } from '../../components/text/model-state.js';
 import { deviceFigures } from '../../components/text/device-figures.js';
@@ -62,7 +62,7 @@ function memoryCells({ claim, claimQuality, devices }: ModelView): readonly stri
 /** A row of figures, and what must be known of them. `now` is the supervisor's clock, which need not be ours. */
 function deviceCells(device: DeviceView, now: Millis): readonly string[] {
   const doubt = doubtAbout(device, now);
-  const remark = doubt === null ? '' : doubtText(doubt);
+  const remark = doubt !== null ? doubtText(doubt) : isKnownByClaims(device) ? 'by claims' : '';
   if (device.totalBytes === null) return [device.name, ...Array<string>(5).fill('-'), remark];
   const { held, reserved, external, free, total, unit } = deviceFigures(device);
   return [device.name, held, reserved, external, free, `${total} ${unit}`, remark];
