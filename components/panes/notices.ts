@@ -11,9 +11,11 @@ export function noticesPage(view: ScreenView): PageContent {
   const texts = notices.map((notice, index) => noticeText(notice, noticeMarks?.[index]));
   const said = texts.toReversed().flatMap((text, index) => [...(index === 0 ? [] : [[]]), text]);
   const earlier = view.options.earlierEnds.toReversed().map((end): Row => [span(end)]);
-  const parts = [connectionRows(view), said, section('Before', earlier).slice(1)].filter(({ length }) => length > 0);
+  const connection = connectionRows(view);
+  const count = notices.length + (connection.length > 0 ? 1 : 0);
+  const parts = [connection, said, section('Before', earlier).slice(1)].filter(({ length }) => length > 0);
   return {
-    title: `Notices (${notices.length}${notices.length > 1 ? ', newest first' : ''})`,
+    title: `Notices (${count}${notices.length > 1 ? ', newest first' : ''})`,
     rows:
       parts.length === 0
         ? [[span('there is nothing that you should know', 'dim')]]
