@@ -84,7 +84,9 @@ describe('a connection that is lost', () => {
     const own = createScreenWorld(busySnapshot());
     own.receive({ type: 'disconnected', reason: 'It broke off.' });
     expect(notices(own)).toContain('Notices (1)');
-    expect(own.text().replace(/\s+/g, ' ')).toMatch(/No connection since .*: It broke off\. .* If it has ended, llm-tui starts it again/);
+    expect(own.text().replace(/\s+/g, ' ')).toMatch(
+      /No connection since .*: It broke off\. .* If it has ended, llm-tui starts it again/,
+    );
     const far = createScreenWorld(busySnapshot(), { options: { source: STOCK_ROUTER } });
     far.receive({ type: 'disconnected', reason: 'It broke off.' });
     expect(notices(far)).toContain('Whether it still runs is to be seen on its machine. q leaves.');
