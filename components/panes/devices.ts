@@ -1,5 +1,5 @@
 import { readDevices } from '../../src/client/read-devices.js';
-import type { DeviceView, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
+import type { Bytes, DeviceView, ReadDeviceView, UnreadDeviceView } from '../../src/client/types.js';
 import { doubtShown, doubtText, isKnownByClaims } from '../text/device-doubt.js';
 import { deviceFigures } from '../text/device-figures.js';
 import { sizeText } from '../text/format.js';
@@ -129,15 +129,22 @@ function remarkSpans(device: ReadDeviceView, view: ScreenView, gap: string, widt
   return remarks;
 }
 
+/** In proportion to the figures beside it: of what was cut off there, as more than the device has, nothing is drawn. */
 function barParts(device: ReadDeviceView, view: ScreenView): BarPart[] {
   const { glyphs } = view.options;
+  const promised = (reserved: boolean): Bytes =>
+    device.segments.reduce((sum, { part, bytes }) => sum + ((part === 'reserved') === reserved ? bytes : 0), 0);
+  const shown = (bytes: Bytes, all: Bytes): number => (all > bytes ? bytes / all : 1);
+  const ofHeld = shown(device.heldBytes, promised(false));
+  const ofReserved = shown(device.reservedBytes, promised(true));
   const of = (part: 'held' | 'reserved' | 'releasing'): BarPart[] =>
     device.segments
       .filter((segment) => segment.part === part)
       .map((segment) => {
         const mark = view.marks.get(segment.model) ?? UNKNOWN_MARK;
         const glyph = part === 'held' ? mark.letter : part === 'reserved' ? glyphs.reserved : glyphs.releasing;
-        return { bytes: segment.bytes, glyph, tone: mark.tone };
+        const bytes = segment.bytes * (part === 'reserved' ? ofReserved : ofHeld);
+        return { bytes, glyph, tone: mark.tone };
       });
   return [
     ...of('held'),

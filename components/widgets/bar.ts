@@ -26,8 +26,7 @@ export function bar(parts: readonly BarPart[], total: number, margin: number, ce
   while (drawn.length < cells) drawn.push({ glyph: glyphs.free, tone: 'dim' });
   if (margin > 0 && total > 0) {
     const at = Math.max(0, Math.min(cells - 1, Math.round(((total - margin) / total) * cells) - 1));
-    const under = drawn[at];
-    drawn[at] = { glyph: glyphs.margin, tone: under?.glyph === glyphs.free ? 'plain' : 'bad' };
+    if (drawn[at]?.glyph === glyphs.free) drawn[at] = { glyph: glyphs.margin, tone: 'plain' };
   }
   return [span('['), ...joinSameTone(drawn), span(']')];
 }

@@ -133,6 +133,26 @@ describe('the bars', () => {
     expect(createScreenWorld(sampleSnapshot({ devices: [device] })).text()).toContain('OVER by 2.5 GiB');
   });
 
+  it('share the cells of an overcommitted device as its figures are, and draw nothing of what these leave out', () => {
+    const device = sampleDevice('CUDA0', {
+      segments: [
+        { model: 'phi-4', part: 'held', bytes: 12 * GIB },
+        { model: 'phi-4', part: 'reserved', bytes: 4 * GIB },
+      ],
+      reservedBytes: 0,
+      externalBytes: 12 * GIB,
+      overcommitBytes: 4 * GIB,
+    });
+    for (const columns of [60, 80, 100, 140, 200]) {
+      const world = createScreenWorld(sampleSnapshot({ devices: [device] }), { columns, rows: 24 });
+      const cells = /\[(.*?)\]/u.exec(lineWith(world.lines(), 'CUDA0'))?.[1] ?? '';
+      const { external } = world.view().options.glyphs;
+      const others = Array.from(cells).filter((glyph) => glyph === external).length;
+      expect(Math.abs(2 * others - cells.length), cells).toBeLessThanOrEqual(1);
+      expect(new Set(cells).size, cells).toBe(2);
+    }
+  });
+
   it('leave room for the whole description of a device where there is some', () => {
     const description = 'System memory, 2 CPU threads';
     const snapshot = sampleSnapshot({ devices: [sampleDevice('Host', { description })] });
