@@ -89,7 +89,7 @@ function answerDialog(context: CommandContext, view: ScreenView, key: string): v
   const { dialog } = view.screen;
   if (dialog === null) return;
   const answer = answerOf(key, questionOf(dialog, view).choices, dialog.kind, view);
-  if (answer === null) return;
+  if (answer === null) return say(context.screen, 'plain', `${keyLabel(key)} is no answer here`);
   openDialog(context.screen, null);
   // It may have been asked while there was still somebody to do it.
   if (answer === 'confirm' && isLost(view)) say(context.screen, 'bad', nobodyThere(view));

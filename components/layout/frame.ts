@@ -7,7 +7,7 @@ import type { PageContent } from '../panes/page-content.js';
 import { isLost, titleAsOf } from '../text/last-known.js';
 import { wrapText } from '../text/width.js';
 import { drawPane, type PaneList } from '../widgets/pane.js';
-import { besides, cutRow, span, type Row } from '../widgets/row.js';
+import { besides, cutRow, span, wrapRow, type Row } from '../widgets/row.js';
 import type { ScreenView } from '../view.js';
 import { allot, isTooSmall, SMALLEST, type Allotment } from './allot.js';
 import { choicesRows } from './choices-sheet.js';
@@ -170,8 +170,12 @@ function finish(
   const { columns, rows: height } = view.screen.viewport;
   const last = footer.slice(-1);
   const withLast = place.hints > 0 ? [...rows, ...last] : footerIsUrgent(view) ? [...rows.slice(0, -1), ...last] : rows;
-  if (view.screen.dialog !== null)
-    return withSheet(withLast, dialogRows(questionOf(view.screen.dialog, view), view, columns), 0);
+  const { dialog, message } = view.screen;
+  if (dialog !== null) {
+    // The question lies over the row that messages stand in.
+    const said = message === null ? [] : wrapRow([span(' '), span(message.text, message.tone)], columns);
+    return withSheet(withLast, [...dialogRows(questionOf(dialog, view), view, columns), ...said], 0);
+  }
   const half = Math.floor(height / 2);
   const said = footer.slice(0, -1).slice(0, half);
   if (choices?.isListed !== true) return withSheet(withLast, said, 1);

@@ -101,7 +101,9 @@ function answers(before: ScreenView, after: ScreenView, texts: (view: ScreenView
   const { screen: was } = before;
   const { screen: is } = after;
   const lines: string[] = [];
-  if (is.message !== null && is.message !== was.message) lines.push(is.message.text);
+  // A key that is no answer is told with the answers that there are.
+  const isStillAsked = is.dialog !== null && is.dialog === was.dialog;
+  if (is.message !== null && is.message !== was.message && !isStillAsked) lines.push(is.message.text);
   if (is.input !== null && is.input.kind !== was.input?.kind) {
     lines.push(TYPING[is.input.kind]);
   } else if (is.input !== null && was.input !== null) lines.push(...typedLines(was.input, is.input, texts(after)));

@@ -71,6 +71,15 @@ describe('a question', () => {
     expect(world.text()).toContain(said);
   });
 
+  it.each(sizes)('says of a key that it is no answer, beside the answers, at %i x %i', (columns, rows) => {
+    const world = createScreenWorld(busySnapshot(), { columns, rows });
+    world.press('u', 'x');
+    expect(world.view().screen.dialog).not.toBeNull();
+    const shown = sheet(world, 'Unload').join('\n');
+    expect(shown).toContain('x is no answer here');
+    expect(shown).toContain('Esc cancel');
+  });
+
   it('shows its answers rather than the size where there is not room for both', () => {
     const world = createScreenWorld(sampleSnapshot(), { columns: 40, rows: 3, options: { ownsSupervisor: true } });
     world.press('q');
