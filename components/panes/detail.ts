@@ -1,5 +1,5 @@
 import { shownLog } from '../../src/store/screen-store.js';
-import type { DeviceBytes, ModelId, ModelView } from '../../src/client/types.js';
+import type { DeviceBytes, Millis, ModelId, ModelView } from '../../src/client/types.js';
 import { cleanText } from '../text/clean.js';
 import { clockText, durationText, endText, gibText, idleText, sizeText, tokensText } from '../text/format.js';
 import type { Tone } from '../theme/tones.js';
@@ -63,7 +63,7 @@ function factRows(view: ScreenView, model: ModelView): Row[] {
           ['requests', `${model.requests} in flight`] as const,
         ]),
     ...(model.word === 'loading' ? [['loading', loadingText(model, view.now)] as const] : []),
-    ...(model.lastUsedAt === null ? [] : [['last work', `${idleText(view.now - model.lastUsedAt)} ago`] as const]),
+    ...(model.lastUsedAt === null ? [] : [['last work', lastWorkText(view, model, model.lastUsedAt)] as const]),
     ...(model.loadMillis === null ? [] : [['latest load', `took ${durationText(model.loadMillis)}`] as const]),
     ...(isTold ? [['need', claimText(model)] as const] : []),
   ];
@@ -121,4 +121,12 @@ function logRows(view: ScreenView, id: ModelId): Row[] {
   if (tail.error !== null) return [[span(tail.error, 'warn')]];
   if (tail.lines.length === 0) return [[span('no output yet', 'dim')]];
   return tail.lines.slice(-DETAIL_LOG_LINES).map((line) => [span(cleanText(line))]);
+}
+
+/** What has just come up counts as used at that moment, or it would be the first to leave; that was no work. */
+function lastWorkText({ now, snapshot }: ScreenView, { id, requests }: ModelView, lastUsedAt: Millis): string {
+  const isSinceReady =
+    requests === 0 &&
+    snapshot.decisions.some(({ kind, model, at }) => kind === 'ready' && model === id && at === lastUsedAt);
+  return isSinceReady ? 'none since it came up' : `${idleText(now - lastUsedAt)} ago`;
 }

@@ -7,6 +7,7 @@ import {
   readyModel,
   SAMPLE_SUPERVISOR,
   SAMPLE_TIME,
+  sampleDecision,
   sampleDevice,
   sampleModel,
   sampleQueueEntry,
@@ -392,5 +393,22 @@ describe('what comes from outside', () => {
       world.screen.setState({ logTail: { model: mean, lines: [mean], dropped: 0, error: null } });
       for (const line of world.lines()) expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     }
+  });
+});
+
+describe('the last work of a model', () => {
+  it.each([
+    [0, 'none since it came up'],
+    [20_000, '40s ago'],
+  ])('is what it did after it came up, %i ms later', (after, said) => {
+    const at = SAMPLE_TIME - 60_000;
+    const world = createScreenWorld(
+      sampleSnapshot({
+        models: [readyModel('phi-4', GIB, { requests: 0, lastUsedAt: at + after })],
+        decisions: [sampleDecision(1, { kind: 'ready', model: 'phi-4', at })],
+      }),
+    );
+    world.press('return');
+    expect(world.text()).toMatch(new RegExp(`last work +${said}`, 'u'));
   });
 });
