@@ -114,11 +114,8 @@ function answerOf(
       // Twice stops what this screen has started; what was there before it stays.
       if (dialog === 'confirm') return 'cancel';
       return view.options.ownsSupervisor && dialog === 'leave' ? 'stop-all' : 'leave';
-    default: {
-      // Whoever leaves things running presses one or the other, whoever has started them.
-      const meant = dialog === 'leave' && (key === 'd' || key === 'l') ? ['d', 'l'] : [key];
-      return choices.find((choice) => meant.includes(choice.key))?.answer ?? null;
-    }
+    default:
+      return choices.find((choice) => choice.key === key || choice.alsoKey === key)?.answer ?? null;
   }
 }
 

@@ -11,6 +11,8 @@ export interface Choice {
   readonly key: string;
   readonly answer: Answer;
   readonly label: string;
+  /** Gives the same answer and is not shown: it is what this is called in another form of the question. */
+  readonly alsoKey?: string;
 }
 
 export type Answer = 'detach' | 'leave' | 'stop-all' | 'start-again' | 'notices' | 'confirm' | 'cancel';
@@ -74,16 +76,25 @@ function leaveQuestion(view: ScreenView): Question {
     answer: 'stop-all',
     label: `stop ${running === 0 ? '' : `${countText(running, 'model')} and `}the supervisor${lost}`,
   };
+  // Where it is this screen's own, going without detaching would not leave everything running.
+  const leave: Choice = {
+    ...{ key: 'l', answer: 'leave', label: 'leave' },
+    ...(view.options.ownsSupervisor ? {} : { alsoKey: 'd' }),
+  };
   return view.options.ownsSupervisor && offers(view, 'detach', false)
     ? {
         title: 'Leave',
         text: 'What becomes of the models? Ctrl-C again stops all.',
-        choices: [{ key: 'd', answer: 'detach', label: 'detach, everything keeps running' }, stop, CANCEL],
+        choices: [
+          { key: 'd', alsoKey: 'l', answer: 'detach', label: 'detach, everything keeps running' },
+          stop,
+          CANCEL,
+        ],
       }
     : {
         title: 'Leave',
         text: `The ${view.options.source.kind} was there before this screen and keeps running without it.`,
-        choices: [{ key: 'l', answer: 'leave', label: 'leave' }, ...(offers(view, 'stop', true) ? [stop] : []), CANCEL],
+        choices: [leave, ...(offers(view, 'stop', true) ? [stop] : []), CANCEL],
       };
 }
 
