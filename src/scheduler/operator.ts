@@ -1,5 +1,6 @@
 import { cancelRequests, reasonAgainstCancel } from './cancel.js';
 import type { EventBody, OperatorAction } from './events.js';
+import { sayDuration } from './explain.js';
 import { drainInstance, keepPinned, stopInstance } from './lifecycle.js';
 import { measureAgain } from './measure.js';
 import { parkInstance, reasonAgainstPark, reasonAgainstWake } from './park.js';
@@ -116,7 +117,9 @@ export function onOperator(turn: Turn, event: Extract<EventBody, { type: 'operat
 function unload(turn: Turn, model: Model): void {
   const { id, stopTimeoutMillis } = model.spec;
   const inFlight = model.instance?.leases.length ?? 0;
-  const rest = inFlight > 0 ? ` once its ${inFlight} in flight ${inFlight === 1 ? 'has' : 'have'} ended` : '';
+  const have = inFlight === 1 ? 'has' : 'have';
+  const rest =
+    inFlight > 0 ? ` once its ${inFlight} in flight ${have} ended, or in ${sayDuration(stopTimeoutMillis)}` : '';
   note(turn, 'stop', id, `${id}: unloaded by the operator${rest}`, BY_OPERATOR);
   rejectQueued(turn, id, 'model_unloaded', `model '${id}' was unloaded by the operator`);
   drainInstance(turn, id, { kind: 'operator', action: 'unload' }, stopTimeoutMillis);

@@ -10,8 +10,10 @@ import type { ProcessTree } from '../devices/probe.js';
 import { devicesToMeasureOn, measuredPlacements } from '../measurements/placements.js';
 import type { Contexts } from '../measurements/contexts.js';
 import type { MeasurementStore, MemoryTables } from '../measurements/store.js';
+import { sumOf } from '../scheduler/amounts.js';
 import type { Effect } from '../scheduler/effects.js';
 import type { DeviceReading, EventBody } from '../scheduler/events.js';
+import { sayBytes } from '../scheduler/explain.js';
 import type { ModelSpec, Placement } from '../scheduler/state.js';
 import type { DeviceBytes, ModelId } from '../scheduler/units.js';
 import type { InstanceRecords } from './instance-records.js';
@@ -29,6 +31,20 @@ export interface MeasuringOptions {
   readonly devices: () => readonly DeviceReading[];
   readonly records: InstanceRecords;
   readonly dispatch: (event: EventBody) => void;
+}
+
+/** So many times the memory of the whole machine is no estimate that is a little too high. */
+const ABSURD_TIMES = 4;
+
+/**
+ * Why a model is not measured that could never be loaded, such as one with a context of 500 million tokens: what measures it
+ * allocates no model, but still a few bytes for each token, and would take the machine down. Null: nothing speaks against it.
+ */
+function whyAbsurd({ placements }: ModelSpec, devices: readonly DeviceReading[]): string | null {
+  const machineBytes = devices.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
+  const needBytes = Math.min(...placements.map(({ need }) => sumOf(need)));
+  if (machineBytes === 0 || needBytes <= ABSURD_TIMES * machineBytes) return null;
+  return `it would take ${sayBytes(needBytes)}, where this machine has ${sayBytes(machineBytes)} in all`;
 }
 
 interface Job {
@@ -106,6 +122,11 @@ export class Measuring {
     if (entry === null || spec === null) {
       const reason = 'it is no longer in the catalog';
       dispatch({ type: 'measured', model, fingerprint, placements: null, reason });
+      return;
+    }
+    const absurd = whyAbsurd(spec, this.#options.devices());
+    if (absurd !== null) {
+      dispatch({ type: 'measured', model, fingerprint, placements: null, reason: absurd });
       return;
     }
     const cancelling = new AbortController();

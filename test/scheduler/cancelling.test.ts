@@ -70,9 +70,9 @@ describe('cancelling', () => {
 
 describe('unloading', () => {
   it.each([
-    [1, 'a: unloaded by the operator once its 1 in flight has ended'],
-    [2, 'a: unloaded by the operator once its 2 in flight have ended'],
-  ])('says of %i requests that they may end', (count, said) => {
+    [1, 'a: unloaded by the operator once its 1 in flight has ended, or in 10s'],
+    [2, 'a: unloaded by the operator once its 2 in flight have ended, or in 10s'],
+  ])('says of %i requests that they may end, and how long they have', (count, said) => {
     const stage = twoModels().load('a');
     for (let i = 0; i < count; i += 1) stage.request('a');
     stage.operator('unload', 'a');

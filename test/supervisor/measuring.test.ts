@@ -40,6 +40,17 @@ describe('a model', () => {
     ]);
   });
 
+  it('that would take many times what the machine has is not measured, which could take the machine down', async () => {
+    await using served = await serve(...simulated('CUDA0=24GiB', { a: { ...QUICK, 'sim-size': '99999GiB' } }));
+    const reply = await served.post('/v1/chat/completions', chat('a'));
+    expect(await reply.text()).toContain('"model_too_large"');
+    expect(sentences(await served.snapshot(), 'measure')).toEqual([
+      expect.stringMatching(
+        /^a: could not be measured \(it would take 99999\.0 GiB, where this machine has .* in all\)/u,
+      ),
+    ]);
+  });
+
   it('that somebody asks for is measured before those that nobody does', async () => {
     const slow = { ...QUICK, 'sim-measure-seconds': 0.5 };
     await using served = await serve(...simulated('CUDA0=24GiB', { a: slow, b: slow, c: slow, d: slow }));
