@@ -1,8 +1,9 @@
+import type { Snapshot } from '../../../src/client/types.js';
 import { during } from '../during.js';
 import { loadOurs } from '../loaded.js';
 import { Machine } from '../machine.js';
 import { GPUS_MIB } from '../models.js';
-import type { Part } from '../part.js';
+import type { Part, PartResult } from '../part.js';
 import { PINNED, Supervised } from '../supervised.js';
 
 /** At rest the devices are looked at once a second: by then it has grown by 20 MiB, and by a little more while a load runs. */
@@ -40,22 +41,30 @@ const POOL_MIB = 200;
 const GREEDY_MODELS = ['ant', 'bee'];
 /** As measured, the two need about 820 MiB with a CUDA context of 200 MiB each, as guessed at first up to 1040; really 1205. */
 const GREEDY_GPU_MIB = 1100;
+/** Where the first is at work before the second is asked for, what it takes is known in time, and nothing runs out. */
+const GREEDY_TRIES = 5;
 
 export const greedy: Part = {
   name: 'greedy',
   story: `models take ${POOL_MIB} MiB more than measured: two that should fit together do not, until that is learnt`,
   weight: 1,
-  run: (context) => {
+  run: async (context) => {
     const environment = { EMU_POOL_MIB: String(POOL_MIB) };
     const setting = { gpus: [GREEDY_GPU_MIB], environment, models: context.models, args: PINNED };
-    return Supervised.on(context.rig, setting, async (supervised) => {
-      const result = await loadOurs('greedy', supervised, context, {
-        models: GREEDY_MODELS,
-        mayRunOut: GREEDY_MODELS.length,
+    const once = (): Promise<PartResult & { readonly ranOut: boolean }> =>
+      Supervised.on(context.rig, setting, async (supervised) => {
+        const isMeasured = ({ models }: Snapshot): boolean =>
+          models.filter(({ id }) => GREEDY_MODELS.includes(id)).every(({ memory }) => memory.status === 'measured');
+        await supervised.until('both are measured, so that neither has to wait for that', isMeasured);
+        const mayRunOut = GREEDY_MODELS.length;
+        const result = await loadOurs('greedy', supervised, context, { models: GREEDY_MODELS, mayRunOut });
+        return { ...result, ranOut: supervised.made('out-of-memory').length > 0 };
       });
-      const learnt = supervised.made('out-of-memory').length > 0 ? [] : ['memory never ran out: this shows nothing'];
-      return { ...result, faults: [...result.faults, ...learnt] };
-    });
+    let result = await once();
+    for (let tries = 1; tries < GREEDY_TRIES && !result.ranOut && result.faults.length === 0; tries += 1)
+      result = await once();
+    const learnt = result.ranOut ? [] : ['memory never ran out: this shows nothing'];
+    return { ...result, faults: [...result.faults, ...learnt] };
   },
 };
 
