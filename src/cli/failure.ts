@@ -4,8 +4,7 @@ import { CommandFailed, FailureShown, Interrupted, UsageError, type FailureCode 
 
 /** How a command has failed. */
 export interface Failure {
-  readonly kind: 'usage' | 'failed' | 'interrupted' | 'unexpected';
-  /** The same for programs, as closely as is known. */
+  /** For programs, as closely as is known. */
   readonly code: FailureCode | 'usage' | 'interrupted' | 'unexpected';
   /** For stderr, without the program's name. */
   readonly message: string;
@@ -26,27 +25,25 @@ export function failureOf(error: unknown): Failure | null {
     const rest = hint === undefined ? 'see llm-tui --help' : `did you mean ${hint}?`;
     return {
       ...failure,
-      kind: 'usage',
       code: 'usage',
       exitCode: 2,
       message: `${cleanLines(what).replace(/\.$/u, '')}; ${rest}`,
     };
   }
   if (error instanceof UsageError) {
-    return { ...failure, kind: 'usage', code: 'usage', exitCode: 2, message: cleanLines(error.message) };
+    return { ...failure, code: 'usage', exitCode: 2, message: cleanLines(error.message) };
   }
   if (error instanceof Interrupted) {
     const { signal, message } = error;
-    return { ...failure, kind: 'interrupted', code: 'interrupted', exitCode: 1, message: cleanLines(message), signal };
+    return { ...failure, code: 'interrupted', exitCode: 1, message: cleanLines(message), signal };
   }
   if (error instanceof CommandFailed) {
     const shown = error instanceof FailureShown;
-    return { ...failure, kind: 'failed', code: error.code, exitCode: 1, message: cleanLines(error.message), shown };
+    return { ...failure, code: error.code, exitCode: 1, message: cleanLines(error.message), shown };
   }
   const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     ...failure,
-    kind: 'unexpected',
     code: 'unexpected',
     exitCode: 1,
     message: `an unexpected error, please report it: ${what}`,

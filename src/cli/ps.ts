@@ -51,12 +51,8 @@ function describe(snapshot: Snapshot): string {
 
 /** Where it needs memory, and how much on each of these: memory of different devices is never one amount. */
 function memoryCells({ claim, claimQuality, devices }: ModelView): readonly string[] {
-  const named = Object.keys(claim).filter((name) => !devices.includes(name));
-  const parts = [...devices, ...named].map((name) => ({ name, bytes: claim[name] ?? 0 }));
-  const needed = parts.filter(({ bytes }) => bytes > 0);
-  const told = needed.length > 0 ? needed : parts;
-  const amounts = told.map(({ bytes }) => gib(bytes)).join('+');
-  return [told.map(({ name }) => name).join('+'), (claimQuality === 'estimate' ? '~' : '') + (amounts || '-')];
+  const amounts = devices.map((name) => gib(claim[name] ?? 0)).join('+');
+  return [devices.join('+'), (claimQuality === 'estimate' ? '~' : '') + (amounts || '-')];
 }
 
 /** A row of figures, and what must be known of them. `now` is the supervisor's clock, which need not be ours. */

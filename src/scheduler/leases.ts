@@ -52,10 +52,14 @@ export function onQueueTimeout(turn: Turn, timer: Extract<TimerName, { kind: 'qu
   leaveQueue(turn, timer.model, timer.request);
 }
 
+/** The sentence of a record that begins with the model, as every one does. */
+export function sayRejection(id: ModelId, { message }: Pick<Rejection, 'message'>): string {
+  return `${id}: ${message.replace(`model '${id}' `, '')}`;
+}
+
 /** Tells a request why it is not served, and leaves a record of it. */
 function refuse(turn: Turn, request: RequestId, id: ModelId, rejection: Rejection): void {
-  const sentence = `${id}: ${rejection.message.replace(`model '${id}' `, '')}`;
-  const decision = note(turn, 'refuse', id, sentence, { kind: 'request', request });
+  const decision = note(turn, 'refuse', id, sayRejection(id, rejection), { kind: 'request', request });
   rejectRequest(turn, request, id, { ...rejection, decision });
 }
 

@@ -1,7 +1,7 @@
 import { judge, NOTHING_SET_ASIDE, type SetAside, type Verdict } from './admission.js';
 import { carryOut } from './carry-out.js';
 import { sayDuration } from './explain.js';
-import { cannotBeLoaded, cannotServe, grantWaiters, removedMeanwhile, takesLeases } from './leases.js';
+import { cannotBeLoaded, cannotServe, grantWaiters, removedMeanwhile, sayRejection, takesLeases } from './leases.js';
 import { isLeaving, ledgerOf } from './ledger.js';
 import { endNeedlessDrains } from './lifecycle.js';
 import { awaitsMeasurement } from './measure.js';
@@ -64,7 +64,7 @@ function wantsRoom(turn: Turn, entry: QueueEntry, model: Model): boolean {
   if (cannotServe(model)) {
     // It was waited for when its source was read again: nobody leaves for what could not come up.
     const rejection = cannotBeLoaded(model);
-    const decision = note(turn, 'refuse', id, rejection.message.replace(`model '${id}'`, `${id}:`));
+    const decision = note(turn, 'refuse', id, sayRejection(id, rejection));
     rejectWaiters(turn, id, { ...rejection, decision });
     dropEntry(turn, id);
     return false;

@@ -119,16 +119,10 @@ export class Measuring {
   measure({ model, fingerprint, generation }: Extract<Effect, { type: 'measure' }>): void {
     const { dispatch, entry: entryOf, spec: specOf } = this.#options;
     const [entry, spec] = [entryOf(model), specOf(model)];
-    if (entry === null || spec === null) {
-      const reason = 'it is no longer in the catalog';
-      dispatch({ type: 'measured', model, fingerprint, placements: null, reason });
-      return;
-    }
+    const fail = (reason: string): void => dispatch({ type: 'measured', model, fingerprint, placements: null, reason });
+    if (entry === null || spec === null) return fail('it is no longer in the catalog');
     const absurd = whyAbsurd(spec, this.#options.devices());
-    if (absurd !== null) {
-      dispatch({ type: 'measured', model, fingerprint, placements: null, reason: absurd });
-      return;
-    }
+    if (absurd !== null) return fail(absurd);
     const cancelling = new AbortController();
     const key = this.#key(spec);
     const job: Job = { model, generation, fingerprint, spec, key, cancelling, pid: null, done: Promise.resolve() };
